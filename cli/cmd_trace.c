@@ -43,6 +43,13 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Signals are ours again. */
+static void let_go(void)
+{
+    cli_pass_on_to(0);
+    cli_pass_on_release_keys();
+}
+
 static int trace(struct job *job, struct cairn_err *err)
 {
     cli_pass_on_begin(true);
@@ -55,9 +62,23 @@ static int trace(struct job *job, struct cairn_err *err)
         code = wait_for_end(job, err);
     if (code == CAIRN_OK)
         code = cairn_trace_finish(job->trace, err);
-    cli_pass_on_to(0);
-    cli_pass_on_release_keys();
+    if (code < 0 || cairn_trace_hold(job->trace, 0, NULL) <= 0)
+        let_go();
     return code;
+}
+
+/* What was traced by ptrace and runs on needs us. An end that is asked for ends both. */
+static void hold(struct job *job)
+{
+    struct cli_wait wait = cli_wait_begin(0, true);
+    if (cairn_trace_hold(job->trace, 0, NULL) <= 0)
+        return;
+    cli_say("tracing has ended, and the command runs on: its filter of system calls stays, and "
+            "needs this process until its end");
+    wait.n_before = cli_pass_on_n_ends();
+    for (int ms; (ms = cli_wait_next(&wait)) > 0;)
+        if (cairn_trace_hold(job->trace, ms, NULL) <= 0)
+            return;
 }
 
 static void put_part(struct cairn_buffer *out, uint64_t n, const char *what)
@@ -145,7 +166,8 @@ static void say_quality(struct job *job)
         cairn_buffer_str(&line, " whole, ");
         cli_add_count(&line, stats->n_cut);
         cairn_buffer_str(&line, " cut");
-        put_cuts(&line, job->trace);
+        if (stats->n_cut)
+            put_cuts(&line, job->trace);
         cairn_buffer_str(&line, "; ");
         cli_add_count(&line, stats->n_remembered);
         cairn_buffer_str(&line, " recognized, ");
@@ -156,7 +178,7 @@ static void say_quality(struct job *job)
     cairn_buffer_printf(&line, "attached by %s", stats->attached);
     if (stats->ns_per_event)
         cairn_buffer_printf(&line, "; %llu ns an event", (unsigned long long)stats->ns_per_event);
-    else
+    else if (stats->n_seen)
         cairn_buffer_str(&line, "; time of an event: see sysctl kernel.bpf_stats_enabled");
     say_line(&line);
     cairn_buffer_done(&line);
@@ -224,6 +246,21 @@ static int find_targets(struct job *job, struct cairn_err *err)
     return code;
 }
 
+static int put_results(struct job *job, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    job->is_closed = !cli_trace_flush(&job->lines, true) || job->is_closed;
+    if (job->is_closed)
+        return CAIRN_OK;
+    job->stats.size = sizeof job->stats;
+    cairn_trace_stats(job->trace, &job->stats);
+    if (job->asked.summary)
+        code = put_summary(job, err);
+    if (code == CAIRN_OK)
+        say_quality(job);
+    return code == CAIRN_OK && job->output ? write_profile(job, err) : code;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     int code = find_targets(job, err);
@@ -240,6 +277,7 @@ static int work(struct job *job, struct cairn_err *err)
         return code;
     job->lines.trace = job->trace;
     job->lines.json = job->asked.json;
+    job->lines.snapshot = job->asked.snapshot ? &job->asked : NULL;
     job->lines.no_stack = job->asked.opts.no_stack != 0;
     if (job->asked.whom.out)
         code = cli_output_open(job->asked.whom.out, job->asked.whom.force, &job->output, err);
@@ -247,15 +285,12 @@ static int work(struct job *job, struct cairn_err *err)
         code = trace(job, err);
     if (code < 0)
         return code;
-    if (!cli_trace_flush(&job->lines, true) || job->is_closed)
+    code = put_results(job, err);
+    hold(job);
+    let_go();
+    if (job->is_closed)
         cli_end_quietly();
-    job->stats.size = sizeof job->stats;
-    cairn_trace_stats(job->trace, &job->stats);
-    if (job->asked.summary)
-        code = put_summary(job, err);
-    if (code == CAIRN_OK)
-        say_quality(job);
-    return code == CAIRN_OK && job->output ? write_profile(job, err) : code;
+    return code;
 }
 
 static int put_event_name(void *ctx, const char *name)
@@ -299,6 +334,39 @@ static int list(struct job *job, struct cairn_err *err)
     return code;
 }
 
+static int put_place(void *ctx, const struct cairn_trace_spot *place)
+{
+    struct cairn_buffer line = {0};
+    (void)ctx;
+    cairn_buffer_str(&line, strcmp(place->kind, "syscall") == 0 ? "syscall:" : "");
+    cairn_escape_terminal(&line, place->event, strlen(place->event));
+    if (*place->file) {
+        cairn_buffer_str(&line, "\n  at      ");
+        cairn_escape_terminal(&line, place->file, strlen(place->file));
+        cairn_buffer_printf(&line, "+0x%llx", (unsigned long long)place->off);
+    }
+    for (size_t i = 0; i < place->n_insn; i++)
+        cairn_buffer_printf(&line, "%s%02x", i ? " " : "\n  bytes   ", place->insn[i]);
+    printf("%s\n  by      %s\n", cairn_buffer_text(&line), place->cost);
+    cairn_buffer_done(&line);
+    return 0;
+}
+
+static int explain(struct job *job, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    if (job->asked.opts.tid || job->asked.whom.processes.n)
+        code = find_targets(job, err);
+    return code == CAIRN_OK ? cairn_trace_explain(&job->asked.opts, put_place, NULL, err) : code;
+}
+
+static int look(struct job *job, struct cairn_err *err)
+{
+    if (job->asked.patterns.n)
+        return list(job, err);
+    return job->asked.explain ? explain(job, err) : work(job, err);
+}
+
 static int run(struct cli_args *args)
 {
     struct job job = {0};
@@ -306,7 +374,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     if (cli_trace_read(args, &job.asked)) {
         cli_log_open(job.asked.whom.verbosity);
-        int code = job.asked.patterns.n ? list(&job, &err) : work(&job, &err);
+        int code = look(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
     cli_output_drop(job.output);
@@ -325,11 +393,13 @@ const struct cli_command cli_cmd_trace = {
                                    "trace [OPTION...] -e EVENT -t TID",
                                    "trace [OPTION...] -e EVENT -a | --cgroup CGROUP",
                                    "trace [OPTION...] -e EVENT [--] COMMAND [ARGUMENT...]",
-                                   "trace --list PATTERN [-p PID]", NULL},
+                                   "trace --list PATTERN [-p PID]",
+                                   "trace --explain -e EVENT [-p PID | [--] COMMAND]", NULL},
     .options = cli_trace_options,
     .notes = "A filter is a condition such as [count > 4096 && path ~ \"/dev/*\" && ret < 0], with "
              "fields by the names of arguments, pid, tid, uid, cpu, comm, ret, errno and duration. "
-             "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
+             "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; without, system calls of a "
+             "command, or of processes of the same user.",
     .run = run,
     .options_first = true,
 };

@@ -13,7 +13,7 @@ struct cli_trace {
     struct cli_record whom; /* of it processes, symbols and output */
     struct cli_list events, patterns;
     struct cairn_buffer filter;
-    bool json, summary;
+    bool json, summary, snapshot, explain;
     uint64_t limit; /* lines a second; 0: no bound */
 };
 
@@ -28,6 +28,7 @@ struct cli_trace_lines {
     struct cairn_trace *trace;
     bool json;
     bool no_stack;
+    const struct cli_trace *snapshot; /* all threads are shown at each event; NULL: they are not */
     struct cairn_buffer out, last, now;
     uint64_t n_again; /* the last event came so often again */
     uint32_t last_stack;
@@ -36,6 +37,9 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event); /* a cairn
 /* Writes what waits: false, stdout is closed. */
 bool cli_trace_flush(struct cli_trace_lines *lines, bool is_end);
 void cli_trace_lines_done(struct cli_trace_lines *lines);
+
+/* All threads of a process, as cairn stack shows them. */
+void cli_trace_snapshot(struct cairn_buffer *out, const struct cli_trace *asked, int pid);
 
 /* A table of calls on stdout, with the stacks that made most of them. */
 void cli_trace_summary(struct cairn_buffer *out, struct cairn_trace *trace, bool has_stacks);

@@ -135,7 +135,8 @@ static void put_json(struct cli_trace_lines *lines, const struct cairn_trace_eve
     cairn_json_u64(&json, "time_ns", event->time_ns);
     cairn_json_i64(&json, "pid", event->pid);
     cairn_json_i64(&json, "tid", event->tid);
-    cairn_json_u64(&json, "cpu", event->cpu);
+    if (event->cpu != UINT32_MAX)
+        cairn_json_u64(&json, "cpu", event->cpu);
     cairn_json_u64(&json, "uid", event->uid);
     cairn_json_str(&json, "comm", event->comm);
     cairn_json_str(&json, "event", event->kind);
@@ -175,7 +176,8 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event)
     } else {
         cairn_buffer_clear(&lines->now);
         put_call(&lines->now, event);
-        if (lines->last.size == lines->now.size && lines->last_stack == event->stack &&
+        if (!lines->snapshot && lines->last.size == lines->now.size &&
+            lines->last_stack == event->stack &&
             memcmp(lines->last.data, lines->now.data, lines->now.size) == 0) {
             lines->n_again++;
             return 0;
@@ -191,6 +193,8 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event)
         cairn_buffer_char(&lines->out, '\n');
         if (!lines->no_stack)
             cli_trace_stack(&lines->out, lines->trace, event->stack, event->cut);
+        if (lines->snapshot)
+            cli_trace_snapshot(&lines->out, lines->snapshot, event->pid);
         const struct cairn_buffer last = lines->last;
         lines->last = lines->now;
         lines->now = last;

@@ -6,7 +6,7 @@
 #include "cli/trace.h"
 #include "cli/way_options.h"
 
-enum { LIMIT = 1000, SIGNALS_MAX = 64 };
+enum { LIMIT = 1000, SNAPSHOT_LIMIT = 10, SIGNALS_MAX = 64, DEPTH_MAX = 1 << 16 };
 
 enum {
     OPT_EVENT,
@@ -32,10 +32,15 @@ enum {
     OPT_OUTPUT,
     OPT_TIMELINE,
     OPT_MAX_EVENTS,
+    OPT_EVERY,
+    OPT_DEPTH,
     OPT_DURATION,
     OPT_STOP,
     OPT_SIGNAL,
+    OPT_SNAPSHOT,
     OPT_LIST,
+    OPT_EXPLAIN,
+    OPT_METHOD,
     OPT_SYMBOLS,
     OPT_FORCE,
     OPT_VERBOSE,
@@ -96,12 +101,24 @@ const struct cli_option cli_trace_options[] = {
                       "with --output: keep each event too, with its time, arguments and stack, as "
                       "a marker of the profile; at most 500,000"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
+    [OPT_EVERY] = {"every", 0, "N", "of all events each Nth alone; the others are filtered out"},
+    [OPT_DEPTH] = {"depth", 0, "N", "of each stack the N innermost frames"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
     [OPT_SIGNAL] = {"signal", 0, "SIG", "send SIG to the process at each event"},
+    [OPT_SNAPSHOT] = {"snapshot", 0, NULL,
+                      "print what all threads of the process do at each event, as cairn stack "
+                      "does; --limit is 10/s then"},
     [OPT_LIST] = {"list", 0, "PATTERN",
                   "list the events of this machine, and trace none; usdt:FILE, or usdt: with "
                   "--pid, lists static probes"},
+    [OPT_EXPLAIN] = {"explain", 0, NULL,
+                     "print where each event would be attached, the instruction there and what a "
+                     "hit costs, and trace none"},
+    [OPT_METHOD] = {"method", 0, "HOW",
+                    "trace by bpf, programs in the kernel, or by ptrace, which needs no rights: of "
+                    "a command the traced calls stop, of a process all of them; auto takes the "
+                    "first that is allowed"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too; may be given several times"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
@@ -217,6 +234,27 @@ static bool set_count(struct cli_args *args, const char *option, const char *val
     return false;
 }
 
+static bool set_depth(struct cli_trace *trace, struct cli_args *args, const char *value)
+{
+    uint64_t depth;
+    if (!set_count(args, "depth", value, &depth))
+        return false;
+    trace->opts.depth = depth < DEPTH_MAX ? (uint32_t)depth : DEPTH_MAX;
+    return true;
+}
+
+static bool set_method(struct cli_trace *trace, struct cli_args *args, const char *value)
+{
+    static const char *const words[] = {"auto", "bpf", "ptrace", NULL};
+    static const enum cairn_trace_way ways[] = {CAIRN_TRACE_WAY_AUTO, CAIRN_TRACE_WAY_BPF,
+                                                CAIRN_TRACE_WAY_PTRACE};
+    int index;
+    if (!cli_args_word(args, "method", value, words, &index))
+        return false;
+    trace->opts.way = ways[index];
+    return true;
+}
+
 static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, const char *value)
 {
     if (row >= OPT_WAYS)
@@ -266,6 +304,10 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
         return true;
     case OPT_MAX_EVENTS:
         return set_count(args, "max-events", value, &trace->opts.max_events);
+    case OPT_EVERY:
+        return set_count(args, "every", value, &trace->opts.every);
+    case OPT_DEPTH:
+        return set_depth(trace, args, value);
     case OPT_DURATION:
         return cli_args_positive(args, "duration", value, 1e8, &trace->whom.seconds);
     case OPT_STOP:
@@ -273,9 +315,17 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
         return true;
     case OPT_SIGNAL:
         return set_signal(trace, args, value);
+    case OPT_SNAPSHOT:
+        trace->snapshot = true;
+        return true;
     case OPT_LIST:
         cli_list_add(&trace->patterns, value);
         return true;
+    case OPT_EXPLAIN:
+        trace->explain = true;
+        return true;
+    case OPT_METHOD:
+        return set_method(trace, args, value);
     case OPT_SYMBOLS:
         cli_list_add(&trace->whom.symbol_dirs, value);
         return true;
@@ -299,13 +349,18 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "nothing to trace: give --event, such as -e syscall:openat");
     else if (n > 1 || (trace->whom.processes.n && opts->tid))
         cli_args_wrong(args, "one of --pid, --tid, --all, --cgroup and a command, not several");
-    else if (n == 0)
+    else if (n == 0 && !trace->explain)
         cli_args_wrong(args, "no target: give --pid PID, --tid TID, --all, --cgroup CGROUP or -- "
                              "COMMAND");
     else if (opts->no_inherit && (opts->all_processes || opts->cgroup))
         cli_args_wrong(args, "--no-inherit is for --pid and commands");
+    else if (opts->way == CAIRN_TRACE_WAY_PTRACE && (opts->all_processes || opts->cgroup))
+        cli_args_wrong(args, "--method=ptrace is for --pid, --tid and commands");
     else if (trace->json && (trace->summary || trace->whom.out))
         cli_args_wrong(args, "--json prints events, and --summary and --output print none");
+    else if (trace->snapshot && (trace->json || trace->summary || trace->whom.out))
+        cli_args_wrong(args, "--snapshot is for the lines of events: not with --json, --summary "
+                             "and --output");
     else if (opts->timeline && !trace->whom.out)
         cli_args_wrong(args, "--timeline is kept in a file: give --output FILE.pb.gz or FILE.html");
     else
@@ -332,7 +387,9 @@ bool cli_trace_read(struct cli_args *args, struct cli_trace *trace)
     if (!check(trace, args))
         return false;
     if (trace->limit == UINT64_MAX)
-        trace->limit = trace->json || trace->opts.timeline ? 0 : LIMIT;
+        trace->limit = trace->json || trace->opts.timeline ? 0
+                       : trace->snapshot                   ? SNAPSHOT_LIMIT
+                                                           : LIMIT;
     trace->opts.events = trace->events.items;
     trace->opts.n_events = trace->events.n;
     trace->opts.filter = trace->filter.size ? cairn_buffer_text(&trace->filter) : NULL;

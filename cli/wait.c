@@ -15,7 +15,7 @@ struct cli_wait cli_wait_begin(double seconds, bool has_command)
 
 static bool is_over(struct cli_wait *wait)
 {
-    const unsigned n = cli_pass_on_n_ends();
+    const unsigned n = cli_pass_on_n_ends() - wait->n_before;
     if (n > 0 && !wait->ended_ns)
         wait->ended_ns = wait->now_ns;
     return n > 1 || (n > 0 && (!wait->has_command || wait->now_ns - wait->ended_ns > GRACE_NS));

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 struct cli_wait {
-    double seconds;   /* 0: no bound */
-    bool has_command; /* the target is a command, which gets the signals too */
+    double seconds;    /* 0: no bound */
+    bool has_command;  /* the target is a command, which gets the signals too */
+    unsigned n_before; /* signals that asked for an end before, and do not count */
     uint64_t start_ns, now_ns, ended_ns;
 };
 

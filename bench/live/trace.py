@@ -5,6 +5,7 @@ strace and, where it is there, bpftrace. calls.c measures its own calls; each wa
 import contextlib
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -12,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS = int(os.environ.get("RUNS", 3))
-CALLS, SLOW = 1000000, 20000  # by ways that take microseconds, and by those that stop the program at each call
+CALLS, STOPS, SLOW = 1000000, 100000, 20000  # by ways that take microseconds, some ten, and more
 PROBE = "cairn_bench"
 
 
@@ -21,14 +22,22 @@ class Way:
 
     def __init__(self, name, words, calls=CALLS):
         self.name, self.words, self.calls = name, words, calls
-        self.costs, self.said = [], ""
+        self.costs, self.sums, self.said = [], [], ""
 
 
 def cairn_ways(cairn, event):
     words = [cairn, "trace", "-e", event]
     return [Way("cairn, counted", [*words, "--enter-only", "--summary", "--"]),
             Way("cairn, with durations", [*words, "--summary", "--"]),
-            Way("cairn, each as JSON", [*words, "--json", "--limit", "0", "--"])]
+            Way("cairn, each as JSON", [*words, "--json", "--limit", "0", "--"]),
+            *stop_ways(cairn, event)]
+
+
+def stop_ways(cairn, event):
+    """Without rights: the traced calls stop."""
+    words = [cairn, "trace", "--method=ptrace", "-e", event, "--summary"]
+    return [Way("cairn, seccomp, counted", [*words, "--enter-only", "--"], STOPS),
+            Way("cairn, seccomp, durations", [*words, "--"], STOPS)]
 
 
 def perf_ways(event, out):
@@ -54,7 +63,7 @@ def ways_of(kind, cairn, program, out):
     if kind in ("write", "random"):
         return call_ways(cairn, "write", out)
     if kind == "other":
-        return call_ways(cairn, "write", out)[:1]
+        return [call_ways(cairn, "write", out)[0], *stop_ways(cairn, "syscall:write")[:1]]
     if kind == "fault":
         event = "exceptions:page_fault_user"
         words = [cairn, "trace", "-e", f"tracepoint:{event}", "--summary"]
@@ -67,34 +76,43 @@ def ways_of(kind, cairn, program, out):
 
 
 def cost(way, program, kind, out):
-    """Nanoseconds a call, and the last line that the tracer said of its events."""
+    """Nanoseconds a call of the program alone, and of it with the tracer, and the last line that that said."""
     result = f"{out}/took"
     command = [program, kind, str(way.calls), result]
     if way.words[:1] == ["bpftrace"]:
         command = [" ".join(command)]
     with contextlib.suppress(FileNotFoundError):
         os.unlink(result)
+    before = cpu_of_children()
     done = subprocess.run([*way.words, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, errors="replace")
     if done.returncode or not os.path.exists(result):
         sys.exit(f"trace.py: {way.words}: exit {done.returncode}\n{done.stderr}")
     with open(result) as file:
         took = float(file.read())
+    both = (cpu_of_children() - before) * 1e9 / (way.calls + way.calls // 10)
     seen = [line for line in done.stderr.splitlines() if re.search(r"\bevents? seen\b", line)]
-    return took, seen[-1].strip() if seen else ""
+    return took, both, seen[-1].strip() if seen else ""
+
+
+def cpu_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def compare(kind, cairn, program, out):
     ways = [Way("untraced", []), *ways_of(kind, cairn, program, out)]
     for _ in range(RUNS):
         for way in ways:
-            took, way.said = cost(way, program, kind, out)
+            took, both, way.said = cost(way, program, kind, out)
             way.costs.append(took)
-    print(f"\n## {kind}: CPU time of one call\n{'':24} {'ns':>10} {'+ ns':>10} {'ratio':>8}")
+            way.sums.append(both)
+    print(f"\n## {kind}: CPU time of one call, and with the tracer's\n"
+          f"{'':26} {'ns':>10} {'+ ns':>10} {'ratio':>8} {'both, ns':>10}")
     plain = statistics.median(ways[0].costs)
     for way in ways:
         took = statistics.median(way.costs)
-        print(f"{way.name:24} {took:10.0f} {took - plain:10.0f} {took / plain:8.2f}")
+        print(f"{way.name:26} {took:10.0f} {took - plain:10.0f} {took / plain:8.2f} {statistics.median(way.sums):10.0f}")
     for way in ways:
         if way.said:
             print(f"{way.name}: {way.said}")

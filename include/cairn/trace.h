@@ -4,7 +4,8 @@
  * its whole stack, reported one by one or summed in the kernel.
  *
  * Threads: one trace may be used by one thread. Needs BPF: root, or CAP_BPF, CAP_PERFMON and
- * CAP_SYS_PTRACE; Linux 5.17 and later.
+ * CAP_SYS_PTRACE; Linux 5.17 and later. Without, system calls of a command or of processes of the
+ * same user are traced by ptrace(2): Linux 5.3 and later.
  */
 #ifndef CAIRN_TRACE_H
 #define CAIRN_TRACE_H
@@ -31,7 +32,8 @@ struct cairn_trace_event {
     uint64_t time_ns;     /* as the call began, CLOCK_REALTIME */
     uint64_t duration_ns; /* 0 without a result */
     int pid, tid;
-    uint32_t cpu, uid;
+    uint32_t cpu; /* UINT32_MAX: not known */
+    uint32_t uid;
     const char *comm; /* the thread's name, as the call began */
     const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint",
                          "usdt", "mem", "software" */
@@ -50,6 +52,12 @@ struct cairn_trace_event {
 
 /* A nonzero answer ends the poll. */
 typedef int (*cairn_trace_fn)(void *ctx, const struct cairn_trace_event *event);
+
+enum cairn_trace_way {
+    CAIRN_TRACE_WAY_AUTO,  /* the first that is allowed */
+    CAIRN_TRACE_WAY_BPF,   /* programs in the kernel */
+    CAIRN_TRACE_WAY_PTRACE /* stops; of a command of the traced calls alone, by seccomp(2) */
+};
 
 /* Set .size; zero means the default. Exactly one is set of `argv`, `pids`, `all_processes` and
  * `cgroup`; all that they point to is borrowed until cairn_trace_new() returns, `argv` until
@@ -79,8 +87,11 @@ struct cairn_trace_opts {
     void *report_ctx;
     const struct cairn_symbolizer_opts *symbols; /* of names; NULL: the usual. Borrowed until
                                                     cairn_trace_free(), as what it points to */
-    int timeline; /* nonzero: events that are reported, or would be, are kept as markers of the
+    int timeline;   /* nonzero: events that are reported, or would be, are kept as markers of the
                      profile, also where `report` is NULL or `sums_only` is set */
+    int way;        /* enum cairn_trace_way */
+    uint64_t every; /* of all events each so manieth alone; 0, 1: all */
+    uint32_t depth; /* of stacks so many innermost frames; 0: all */
 };
 
 /* CAIRN_E_ARG: an event or a filter is wrong, with the column. CAIRN_E_ACCESS: not allowed, with
@@ -93,7 +104,12 @@ CAIRN_API int cairn_trace_start(struct cairn_trace *trace, struct cairn_err *err
 CAIRN_API int cairn_trace_poll(struct cairn_trace *trace, int timeout_ms, struct cairn_err *err);
 /* Ends it: reports the rest, and completes the sums. */
 CAIRN_API int cairn_trace_finish(struct cairn_trace *trace, struct cairn_err *err);
-CAIRN_API void cairn_trace_free(struct cairn_trace *trace); /* accepts NULL */
+/* After that: a command that was traced by ptrace has a filter that cannot be taken back, and its
+ * traced calls need an answer. Waits at most `timeout_ms`. 1: a process of it still runs; 0: there
+ * is none, or it needs nothing; a negative code. */
+CAIRN_API int cairn_trace_hold(struct cairn_trace *trace, int timeout_ms, struct cairn_err *err);
+/* Accepts NULL. Kills a command that cairn_trace_hold() waits for. */
+CAIRN_API void cairn_trace_free(struct cairn_trace *trace);
 
 CAIRN_API int cairn_trace_pid(const struct cairn_trace *trace); /* of the command; 0: none */
 
@@ -150,6 +166,23 @@ CAIRN_API int cairn_trace_take_profile(struct cairn_trace *trace, int named,
 typedef int (*cairn_trace_list_fn)(void *ctx, const char *name);
 CAIRN_API int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx,
                                struct cairn_err *err);
+
+/* Where an event would be attached. Texts and bytes are borrowed for the call. */
+struct cairn_trace_spot {
+    size_t size;
+    const char *kind, *event; /* as of an event */
+    const char *file;         /* "": it is in none */
+    uint64_t off;             /* in the file */
+    const uint8_t *insn;      /* the instruction there */
+    size_t n_insn;            /* its bytes; 0: not known */
+    const char *cost;         /* how it is attached, and what a hit costs */
+};
+
+/* Calls `fn` with each place of the events of `opts`, and attaches nothing. It needs no rights but
+ * to read files. Errors as of cairn_trace_new(); what `fn` answered, if that is not 0. */
+typedef int (*cairn_trace_explain_fn)(void *ctx, const struct cairn_trace_spot *place);
+CAIRN_API int cairn_trace_explain(const struct cairn_trace_opts *opts, cairn_trace_explain_fn fn,
+                                  void *ctx, struct cairn_err *err);
 
 /* A static probe (USDT) of a file. Texts are borrowed for the call. */
 struct cairn_trace_usdt {

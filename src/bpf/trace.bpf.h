@@ -19,7 +19,10 @@ const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an ev
 const volatile __u64 cairn_trace_limit = 0;      /* events that cross a second, of each CPU */
 const volatile __u64 cairn_trace_max = 0;        /* no more events than that; 0: no bound */
 
+const volatile __u64 cairn_trace_every = 0; /* each so manieth event alone; 0, 1: all */
+
 __u32 cairn_trace_epoch = 0; /* another one when mappings have changed */
+__u64 cairn_trace_held = 0;  /* events whose filter held, where cairn_trace_every is set */
 __u64 cairn_trace_taken = 0; /* events, where cairn_trace_max bounds them */
 
 struct {
@@ -312,6 +315,12 @@ static __always_inline int may_send(struct cairn_bpf_trace_cpu *stats, __u64 now
     return 1;
 }
 
+static __always_inline int is_skipped(void)
+{
+    return cairn_trace_every > 1 &&
+           __sync_fetch_and_add(&cairn_trace_held, 1) % cairn_trace_every != 0;
+}
+
 /* The bound of all CPUs together. */
 static __always_inline int is_beyond(void)
 {
@@ -329,7 +338,7 @@ static __always_inline void report(const struct cairn_bpf_call *call,
         stats->n_each += !lost;
         return;
     }
-    if (is_beyond()) {
+    if (is_skipped() || is_beyond()) {
         stats->n_filtered++;
         return;
     }

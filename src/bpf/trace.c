@@ -139,6 +139,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     program->rodata->cairn_trace_signal = opts->signal;
     program->rodata->cairn_trace_limit = opts->per_second;
     program->rodata->cairn_trace_max = opts->max;
+    program->rodata->cairn_trace_every = opts->every;
     set_wanted(program, opts->calls);
 }
 

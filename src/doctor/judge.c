@@ -122,6 +122,28 @@ static void judge_foreign(const struct bench *b)
         add(b, key, name, CAIRN_DOCTOR_YES, "", CAIRN_N_TRIES);
 }
 
+/* `plain`: the way without rights, of system calls alone; `cause_of`: why it is refused. */
+static void add_trace(const struct bench *b, const char *key, const char *name,
+                      enum cairn_doctor_try plain, const char *text, enum cairn_doctor_try cause_of)
+{
+    if (is_ok(b, CAIRN_TRY_TRACE_BPF))
+        add(b, key, name, CAIRN_DOCTOR_YES, "every kind of event, by programs in the kernel",
+            CAIRN_N_TRIES);
+    else if (is_ok(b, plain))
+        add(b, key, name, CAIRN_DOCTOR_PART, text,
+            cause(b, CAIRN_TRY_BPF_PROGRAM, CAIRN_TRY_TRACE_BPF));
+    else
+        add(b, key, name, CAIRN_DOCTOR_NO, "", cause(b, cause_of, plain));
+}
+
+static void judge_trace(const struct bench *b)
+{
+    add_trace(b, "trace.command", "trace -- COMMAND", CAIRN_TRY_TRACE_SECCOMP,
+              "system calls, by seccomp and ptrace", CAIRN_TRY_PTRACE_CHILD);
+    add_trace(b, "trace.pid", "trace -p PID", CAIRN_TRY_TRACE_PTRACE,
+              "system calls, by ptrace: slow, each call stops twice", CAIRN_TRY_PTRACE_OTHER);
+}
+
 static const char *stack_text(int way)
 {
     switch (way) {
@@ -195,6 +217,7 @@ void cairn_doctor_judge_commands(struct cairn_doctor *d, const struct cairn_doct
     judge_record(&b);
     judge_foreign(&b);
     judge_wide_record(&b);
+    judge_trace(&b);
     judge_stack(&b);
     judge_heap(&b);
     judge_names(&b);

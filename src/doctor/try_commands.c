@@ -14,7 +14,7 @@
 /* LOOKS_MAX: a thread that runs is not on a CPU at each look, where others want it, too. */
 enum { LOOKS_MAX = 200, LOOK_EVERY_US = 1000 };
 
-static int refuse(const struct cairn_err *err, struct cairn_doctor_answer *answer)
+int cairn_try_refuse(const struct cairn_err *err, struct cairn_doctor_answer *answer)
 {
     snprintf(answer->why, sizeof answer->why, "%.*s", CAIRN_TRY_WORDS - 1, err->msg);
     snprintf(answer->fix, sizeof answer->fix, "%.*s", CAIRN_TRY_WORDS - 1, err->hint);
@@ -43,13 +43,13 @@ static int try_sampler(const struct cairn_sampler_opts *opts, struct cairn_docto
     struct cairn_err err;
     int code = cairn_sampler_new(opts, &sampler, &err);
     if (code < 0)
-        return refuse(&err, answer);
+        return cairn_try_refuse(&err, answer);
     answer->way = cairn_sampler_method(sampler);
     if (opts->pid)
         code = sample(sampler, &quality, &err);
     answer->has_kernel = quality.has_kernel != 0;
     cairn_sampler_free(sampler);
-    return code < 0 ? refuse(&err, answer) : 0;
+    return code < 0 ? cairn_try_refuse(&err, answer) : 0;
 }
 
 int cairn_try_record_pid(const struct cairn_doctor_subject *subject,
@@ -105,7 +105,7 @@ static int look(struct cairn_snapshot *snapshot, struct cairn_doctor_answer *ans
     struct cairn_err err = {0};
     int code = cairn_snapshot_take(snapshot, &err);
     if (code < 0)
-        return refuse(&err, answer);
+        return cairn_try_refuse(&err, answer);
     if (cairn_snapshot_thread(snapshot, 0, &thread) < 0)
         return ESRCH;
     answer->way = thread.way;
@@ -121,7 +121,7 @@ static int open_snapshot(const struct cairn_doctor_subject *subject,
     const struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = subject->pid};
     struct cairn_err err;
     int code = cairn_snapshot_new(&opts, ret_snapshot, &err);
-    return code < 0 ? refuse(&err, answer) : 0;
+    return code < 0 ? cairn_try_refuse(&err, answer) : 0;
 }
 
 int cairn_try_stack_sleeping(const struct cairn_doctor_subject *subject,

@@ -20,7 +20,13 @@
 
 enum { SERVE_EVERY_MS = 2, NOT_STARTED = 127 };
 
-static void run_child(char *const *argv, char *const *env, int go_fd, int fail_fd)
+struct before {
+    cairn_child_fn fn;
+    const void *ctx;
+};
+
+static void run_child(char *const *argv, char *const *env, const struct before *before, int go_fd,
+                      int fail_fd)
 {
     char byte;
     ssize_t n;
@@ -28,8 +34,11 @@ static void run_child(char *const *argv, char *const *env, int go_fd, int fail_f
         n = read(go_fd, &byte, 1);
     while (n < 0 && errno == EINTR);
     if (n == 1) {
-        execvpe(argv[0], argv, env ? env : environ);
-        int os_errno = errno;
+        int os_errno = before->fn ? -before->fn(before->ctx) : 0;
+        if (!os_errno) {
+            execvpe(argv[0], argv, env ? env : environ);
+            os_errno = errno;
+        }
         (void)!write(fail_fd, &os_errno, sizeof os_errno);
     }
     _exit(NOT_STARTED);
@@ -38,6 +47,13 @@ static void run_child(char *const *argv, char *const *env, int go_fd, int fail_f
 int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *ret_child,
                       struct cairn_err *err)
 {
+    return cairn_child_start_by(argv, env, NULL, NULL, ret_child, err);
+}
+
+int cairn_child_start_by(char *const *argv, char *const *env, cairn_child_fn fn, const void *ctx,
+                         struct cairn_child *ret_child, struct cairn_err *err)
+{
+    const struct before before = {fn, ctx};
     int go[2], fail[2];
     if (pipe2(go, O_CLOEXEC) < 0)
         return cairn_fail_os(err, errno, "%s: cannot start", argv[0]);
@@ -51,7 +67,7 @@ int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *r
     int os_errno = errno;
     if (pid == 0) {
         close(go[1]);
-        run_child(argv, env, go[0], fail[1]);
+        run_child(argv, env, &before, go[0], fail[1]);
     }
     close(go[0]);
     close(fail[1]);
@@ -70,8 +86,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* A negative number is of what the child was to do before. */
 static int fail_exec(int os_errno, const char *name, struct cairn_err *err)
 {
+    if (os_errno < 0)
+        return cairn_fail_os(err, -os_errno, "%s: cannot be started under a filter", name);
     int code = cairn_fail_os(err, os_errno, "%s: cannot be started", name);
     if (os_errno == ENOENT && !strchr(name, '/'))
         cairn_hint(err, "no program of that name is in PATH; for one in this folder: ./%s", name);

@@ -15,6 +15,12 @@ struct cairn_child {
 int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *ret_child,
                       struct cairn_err *err);
 
+/* The same; the child calls `before` when it is released, before execve(2). 0, or an errno: then it
+ * ends. In a process that was forked: system calls alone. NULL: nothing is called. */
+typedef int (*cairn_child_fn)(const void *ctx);
+int cairn_child_start_by(char *const *argv, char *const *env, cairn_child_fn before,
+                         const void *ctx, struct cairn_child *ret_child, struct cairn_err *err);
+
 /* Lets it run and waits until the program runs or could not: then CAIRN_E_MISSING or
  * CAIRN_E_ACCESS. `serve`, where not NULL, is called every few milliseconds meanwhile. */
 int cairn_child_release(struct cairn_child *child, const char *name, void (*serve)(void *),

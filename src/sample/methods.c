@@ -142,6 +142,12 @@ void cairn_sampler_hint_guests(struct cairn_sampler *s)
 int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
 {
     struct cairn_err refusal = {0};
+    if (s->outside) {
+        s->method = CAIRN_SAMPLE_PTRACE;
+        s->collect.stack_bytes = DEFAULT_STACK_BYTES; /* each copy is walked */
+        s->collect.frames_max = CAIRN_WALK_FRAMES_MAX;
+        return CAIRN_OK;
+    }
     if (s->opts.method == CAIRN_SAMPLE_PTRACE)
         return open_ptrace(s, err);
     if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu || s->is_traced)

@@ -57,7 +57,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     if (code == CAIRN_OK && s->opts.argv) {
         struct cairn_ahead ahead;
         cairn_ahead_map(s->opts.argv[0], &ahead);
-        code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
+        code = cairn_child_start_by(s->opts.argv, NULL, s->outside ? s->outside->in_child : NULL,
+                                    s->outside ? s->outside->ctx : NULL, &s->child, err);
         cairn_ahead_unmap(&ahead);
         if (code == CAIRN_OK)
             code = cairn_targets_add(&s->targets, s->child.pid, err);
@@ -70,7 +71,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
 }
 
 static int make(const struct cairn_sampler_opts *opts,
-                const struct cairn_trace_programs_opts *trace, struct cairn_sampler **ret_sampler,
+                const struct cairn_trace_programs_opts *trace,
+                const struct cairn_sampler_outside *outside, struct cairn_sampler **ret_sampler,
                 struct cairn_err *err)
 {
     struct cairn_sampler_opts taken;
@@ -84,11 +86,12 @@ static int make(const struct cairn_sampler_opts *opts,
     s->child.go_fd = s->child.fail_fd = -1;
     s->exit_status = -1;
     s->event = taken.off_cpu ? &cairn_event_off_cpu : cairn_event_get(taken.event);
-    if (trace) {
-        s->is_traced = true;
+    s->outside = outside;
+    s->is_traced = trace || outside;
+    if (trace)
         s->trace = *trace;
+    if (s->is_traced)
         s->event = &cairn_event_trace;
-    }
     s->off_cpu = (struct cairn_off_cpu_opts){
         .all = taken.all_processes, .no_inherit = taken.no_inherit, .user_only = taken.user_only};
     s->period_ns = s->event->is_time ? (int64_t)(1e9 / taken.frequency_hz) : 0;
@@ -104,14 +107,21 @@ static int make(const struct cairn_sampler_opts *opts,
 int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sampler **ret_sampler,
                       struct cairn_err *err)
 {
-    return make(opts, NULL, ret_sampler, err);
+    return make(opts, NULL, NULL, ret_sampler, err);
 }
 
 int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
                              const struct cairn_trace_programs_opts *trace,
                              struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
-    return make(opts, trace, ret_sampler, err);
+    return make(opts, trace, NULL, ret_sampler, err);
+}
+
+int cairn_sampler_new_outside(const struct cairn_sampler_opts *opts,
+                              const struct cairn_sampler_outside *outside,
+                              struct cairn_sampler **ret_sampler, struct cairn_err *err)
+{
+    return make(opts, NULL, outside, ret_sampler, err);
 }
 
 void cairn_sampler_free(struct cairn_sampler *s)
@@ -198,6 +208,8 @@ static int start_trace(struct cairn_sampler *s, struct cairn_err *err)
 
 static int start_programs(struct cairn_sampler *s, struct cairn_err *err)
 {
+    if (s->outside)
+        return CAIRN_OK;
     return s->is_traced ? start_trace(s, err) : start_off_cpu(s, err);
 }
 
@@ -348,6 +360,9 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     if (s->at_exec)
         return release_by_stop(s, err);
+    if (s->outside)
+        return cairn_child_release(&s->child, s->opts.argv[0], s->outside->serve, s->outside->ctx,
+                                   err);
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
 }

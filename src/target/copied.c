@@ -17,15 +17,34 @@ static bool read_code(const struct cairn_copied *copied, const struct cairn_stre
     return true;
 }
 
+static void note_read(struct cairn_copied_reads *reads, uint64_t at, size_t size)
+{
+    const uint64_t last = (at + size - 1) / CAIRN_COPIED_WORD;
+    if (!reads || !size)
+        return;
+    for (uint64_t word = at / CAIRN_COPIED_WORD; word <= last && !reads->is_over; word++) {
+        if (reads->n == CAIRN_COPIED_READS_MAX || word > UINT16_MAX)
+            reads->is_over = true;
+        else if (!reads->n || reads->word[reads->n - 1] != word)
+            reads->word[reads->n++] = (uint16_t)word;
+    }
+}
+
 /* The stack, or code, which is there as it was. */
 static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
 {
     struct cairn_copied *copied = ctx;
-    if (cairn_target_copy_read(&copied->stack, va, to, size))
+    if (cairn_target_copy_read(&copied->stack, va, to, size)) {
+        note_read(copied->reads, va - copied->stack.va, size);
         return 0;
+    }
     const struct cairn_stream_map *map = cairn_stream_space_find(copied->space, va);
     if (map)
         return size > map->end - va || !read_code(copied, map, va, to, size);
+    if (copied->reads)
+        copied->reads->is_over = true; /* what is read there is not noted */
+    if (copied->more && copied->more(copied->more_ctx, va, to, size))
+        return 0;
     if (copied->goes_on && va >= copied->stack.va && va - copied->stack.va < STACK_MAX)
         copied->is_beyond = true;
     return 1;

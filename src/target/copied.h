@@ -27,6 +27,16 @@ struct cairn_copied_source {
     bool (*read)(void *ctx, uint64_t va, void *to, size_t size);
 };
 
+/* Which words of the copy were read, by their number from its begin; words may be there twice. A
+ * walk is a function of them, of the registers and of the code. */
+enum { CAIRN_COPIED_READS_MAX = 256, CAIRN_COPIED_WORD = 8 };
+
+struct cairn_copied_reads {
+    uint32_t n;
+    bool is_over; /* more were read, or some beyond the last word that has a number */
+    uint16_t word[CAIRN_COPIED_READS_MAX];
+};
+
 struct cairn_copied {
     struct cairn_unwind_space *unwind; /* for cursors; NULL: not opened */
     struct cairn_copied_source source;
@@ -34,8 +44,12 @@ struct cairn_copied {
     const struct cairn_strings *texts; /* of the mappings; borrowed, as the next one */
     const struct cairn_stream_space *space;
     struct cairn_target_copy stack;
-    bool goes_on;   /* the stack does, behind the copy */
-    bool is_beyond; /* a cursor asked for what is there */
+    bool goes_on;                     /* the stack does, behind the copy */
+    bool is_beyond;                   /* a cursor asked for what is there */
+    struct cairn_copied_reads *reads; /* borrowed; NULL: nobody asks */
+    /* Memory that is not in the copy, of a thread that stands still; NULL: there is none. */
+    bool (*more)(void *ctx, uint64_t va, void *to, size_t size);
+    void *more_ctx;
 };
 
 /* `copied` stays where it is. */

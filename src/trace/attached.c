@@ -7,14 +7,24 @@
 static const char attached_raw[] = "tp_btf at sys_enter%s: every system call of every process "
                                    "takes some 0.1 us more";
 
+static const char *const insns[CAIRN_USDT_INSNS] = {
+    [CAIRN_USDT_STEPPED] = "on an instruction that the kernel single-steps (some 10 us a hit)",
+    [CAIRN_USDT_NOP] = "on a nop that the kernel emulates (some 0.7 us a hit)",
+    [CAIRN_USDT_NOP_ARM] = "on a nop, which Linux before 6.13 single-steps",
+    [CAIRN_USDT_REPLACED] = "on a nop that the kernel replaces by a call (some 0.5 us a hit)"};
+
+const char *cairn_spec_cost(const struct cairn_spec *spec, const struct cairn_trace_probe_at *at)
+{
+    const struct cairn_probe *probe = &spec->probes.items[at->number];
+    for (size_t i = 0; at->place == CAIRN_TRACE_STATIC && i < probe->n_places; i++)
+        if (probe->places[i].off == at->off)
+            return insns[probe->places[i].insn];
+    return probe->how;
+}
+
 /* At how many places static probes are, and what they cost. */
 static void say_places(const struct cairn_spec *spec, struct cairn_buffer *out)
 {
-    static const char *const insns[CAIRN_USDT_INSNS] = {
-        [CAIRN_USDT_STEPPED] = "on an instruction that the kernel single-steps (some 10 us a hit)",
-        [CAIRN_USDT_NOP] = "on a nop that the kernel emulates (some 0.7 us a hit)",
-        [CAIRN_USDT_NOP_ARM] = "on a nop, which Linux before 6.13 single-steps",
-        [CAIRN_USDT_REPLACED] = "on a nop that the kernel replaces by a call (some 0.5 us a hit)"};
     const struct cairn_probes *probes = &spec->probes;
     size_t n[CAIRN_USDT_INSNS] = {0}, n_probes = 0, n_all = 0;
     for (size_t i = 0; i < probes->n; i++) {

@@ -40,6 +40,9 @@ bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,
 void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
                              struct cairn_buffer *out);
 
+/* How one place of a probe is attached, and what a hit costs. Static. */
+const char *cairn_spec_cost(const struct cairn_spec *spec, const struct cairn_trace_probe_at *at);
+
 /* Does a word of a list, such as "open*", "%file" or "all", hold the call of that name? */
 bool cairn_spec_matches(const char *word, const char *name);
 

@@ -6,46 +6,19 @@
  *                       └─► sums ──────────────────────────────► rows ─► profile
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cairn/trace.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "sample/labels.h"
-#include "sample/sampler_state.h"
-#include "trace/decode.h"
-#include "trace/names.h"
-#include "trace/places.h"
-#include "trace/spec.h"
-#include "trace/sums.h"
+#include "base/log.h"
 #include "trace/timeline.h"
+#include "trace/trace_state.h"
 
 enum { PER_SECOND_ALL = 1 << 30 };
 static const uint64_t STACK_LATE_NS = 3000000000; /* it was lost on the way */
-
-struct cairn_trace {
-    struct cairn_trace_opts opts;
-    struct cairn_spec spec;
-    struct cairn_sampler *sampler;
-    struct cairn_decoder decoder;
-    struct cairn_trace_names frames;
-    struct cairn_sums sums;
-    struct cairn_trace_stats stats;
-    uint32_t lost_stack; /* a text of the profile: why an event has no stack */
-    uint64_t n_taken;    /* events that were counted here */
-    uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
-    uint64_t n_rest_filtered, n_each;
-    uint64_t slice_ns, left;
-    uint64_t turn_ns; /* when sums were taken last */
-    struct cairn_places places;
-    struct cairn_buffer attached;
-    int answer; /* of `report`, that ends the poll */
-    bool is_finished;
-};
 
 static const char lost_text[] = "the stack was lost: no space in the ring";
 
@@ -122,6 +95,11 @@ static int count_here(struct cairn_trace *t, const struct cairn_bpf_event *event
     return cairn_sums_add(&t->sums, event->row, stack, &one);
 }
 
+static bool is_nth(struct cairn_trace *t)
+{
+    return t->opts.every <= 1 || t->n_held++ % t->opts.every == 0;
+}
+
 static int on_event(void *ctx, const struct cairn_bpf_event *event,
                     const struct cairn_collected *found)
 {
@@ -130,11 +108,15 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
     if (event->row >= CAIRN_TRACE_ROWS || !t->spec.calls[event->row].is_wanted)
         return CAIRN_OK;
     const struct cairn_collected none = lost_stack(t, event->stack.pid, event->stack.tid);
-    const struct cairn_collected *stack = found ? found : &none;
+    struct cairn_collected short_stack;
+    if (cairn_depth_cut(&t->depth, t->sampler->collect.profile, found ? found : &none,
+                        &short_stack) < 0)
+        return CAIRN_E_NOMEM;
+    const struct cairn_collected *stack = &short_stack;
     cairn_decode_subject(&t->decoder, event, &subject);
     if (is_each(t, event->row)) {
         t->n_each++;
-        if (!cairn_spec_holds(&t->spec, event->row, &subject) ||
+        if (!cairn_spec_holds(&t->spec, event->row, &subject) || !is_nth(t) ||
             (t->opts.max_events && t->n_taken >= t->opts.max_events)) {
             t->n_rest_filtered++;
             return CAIRN_OK;
@@ -157,7 +139,11 @@ static bool take_sum(void *ctx, const struct cairn_sum_waiting *one, int *ret_co
         cairn_walk_intake_find(&t->sampler->perf.walk, key->hash, key->tid, key->id);
     if (!stack && !t->is_finished && key->hash && t->turn_ns - one->since_ns < STACK_LATE_NS)
         return false;
-    *ret_code = cairn_sums_add(&t->sums, key->row, stack ? stack : &none, &one->sum);
+    struct cairn_collected short_stack;
+    *ret_code = cairn_depth_cut(&t->depth, t->sampler->collect.profile, stack ? stack : &none,
+                                &short_stack);
+    if (*ret_code == CAIRN_OK)
+        *ret_code = cairn_sums_add(&t->sums, key->row, &short_stack, &one->sum);
     return true;
 }
 
@@ -181,8 +167,8 @@ static int on_turn(void *ctx, bool is_end)
     return cairn_trace_programs_sums(cairn_walker_trace(t->sampler->perf.walk.walker), on_sum, t);
 }
 
-static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
-                     struct cairn_err *err)
+int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
+                          struct cairn_err *err)
 {
     if (!given || given->size < sizeof given->size)
         return cairn_fail(err, CAIRN_E_ARG, "the options have no size");
@@ -193,6 +179,7 @@ static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t
     t->spec.probes.n_pids = t->opts.n_pids;
     t->spec.probes.command = t->opts.argv ? t->opts.argv[0] : NULL;
     t->decoder.spec = &t->spec;
+    t->depth.max = t->opts.depth;
     for (size_t i = 0; i < t->opts.n_events; i++) {
         int code = cairn_spec_add(&t->spec, t->opts.events[i], err);
         if (code < 0)
@@ -209,22 +196,37 @@ static int place_late(void *ctx, int pid, struct cairn_err *err)
     return cairn_places_attach_late(&t->places, &t->spec, programs, pid, err);
 }
 
-static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
+/* Where the kernel counts, it also ends. */
+static bool has_all(const struct cairn_trace *t)
 {
-    const struct cairn_sampler_opts whom = {.size = sizeof whom,
-                                            .argv = t->opts.argv,
-                                            .pids = t->opts.pids,
-                                            .n_pids = t->opts.n_pids,
-                                            .all_processes = t->opts.all_processes,
-                                            .cgroup = t->opts.cgroup,
-                                            .no_inherit = t->opts.no_inherit,
-                                            .user_only = t->opts.user_only || !t->spec.probes.n};
+    struct cairn_bpf_trace_cpu cpu;
+    if (!t->opts.max_events)
+        return false;
+    if (t->plain)
+        return t->n_taken >= t->opts.max_events;
+    cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
+    return cpu.n_counted + t->n_taken >= t->opts.max_events;
+}
+
+static struct cairn_sampler_opts whom_of(const struct cairn_trace *t)
+{
+    return (struct cairn_sampler_opts){.size = sizeof(struct cairn_sampler_opts),
+                                       .argv = t->opts.argv,
+                                       .pids = t->opts.pids,
+                                       .n_pids = t->opts.n_pids,
+                                       .all_processes = t->opts.all_processes,
+                                       .cgroup = t->opts.cgroup,
+                                       .no_inherit = t->opts.no_inherit,
+                                       .user_only = t->opts.user_only || !t->spec.probes.n};
+}
+
+/* By programs in the kernel. */
+static int open_programs(struct cairn_trace *t, struct cairn_err *err)
+{
+    const struct cairn_sampler_opts whom = whom_of(t);
     uint64_t per_second = t->opts.per_second ? t->opts.per_second : PER_SECOND_ALL;
     if (!is_reported(t) && !t->opts.timeline)
         per_second = 0;
-    int code = cairn_places_list(&t->spec, &t->places, err);
-    if (code < 0)
-        return code;
     const struct cairn_trace_programs_opts programs = {.calls = t->spec.calls,
                                                        .probes = t->places.items,
                                                        .n_probes = t->places.n,
@@ -236,8 +238,98 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
                                                        .tid = (uint32_t)t->opts.tid,
                                                        .signal = (uint32_t)t->opts.signal,
                                                        .per_second = per_second,
-                                                       .max = t->opts.max_events};
-    code = cairn_sampler_new_traced(&whom, &programs, &t->sampler, err);
+                                                       .max = t->opts.max_events,
+                                                       .every = t->opts.every};
+    int code = cairn_sampler_new_traced(&whom, &programs, &t->sampler, err);
+    if (code < 0)
+        return code;
+    t->sampler->perf.walk.on_event = on_event;
+    t->sampler->perf.walk.on_turn = on_turn;
+    t->sampler->perf.walk.event_ctx = t;
+    if (cairn_places_has_late(&t->places)) {
+        t->sampler->at_exec = place_late;
+        t->sampler->at_exec_ctx = t;
+    }
+    return CAIRN_OK;
+}
+
+/* Of all that is traced, is each a system call of processes that we may trace? */
+static bool can_be_plain(const struct cairn_trace *t)
+{
+    return !t->spec.probes.n && !t->opts.all_processes && !t->opts.cgroup;
+}
+
+/* Events beyond the bound are not waited for. */
+static int on_plain_event(void *ctx, const struct cairn_bpf_event *event,
+                          const struct cairn_collected *stack)
+{
+    struct cairn_trace *t = ctx;
+    int code = on_event(t, event, stack);
+    return code == CAIRN_OK && (t->answer || has_all(t)) ? 2 : code;
+}
+
+static bool asks_for_cpu(const struct cairn_spec *spec)
+{
+    for (size_t i = 0; i < spec->n_filters; i++)
+        for (uint8_t k = 0; k < spec->filters[i].n; k++)
+            if (spec->filters[i].nodes[k].field == CAIRN_TRACE_CPU)
+                return true;
+    return false;
+}
+
+/* Without rights: each event comes here, and is filtered and counted here. */
+static int open_plain(struct cairn_trace *t, struct cairn_err *err)
+{
+    const struct cairn_sampler_opts whom = whom_of(t);
+    if (asks_for_cpu(&t->spec))
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "a filter asks for cpu, which ptrace does not tell; "
+                          "root traces by BPF, which does");
+    if (!can_be_plain(t))
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "by ptrace system calls of a command or of processes "
+                          "can be traced, and nothing else");
+    t->plain = cairn_alloc(1, sizeof *t->plain);
+    if (!t->plain)
+        return cairn_fail_memory(err);
+    t->plain->is_quiet = !is_reported(t);
+    t->plain->wants_texts = is_reported(t) || t->opts.timeline;
+    for (size_t i = 0; i < t->spec.n_filters; i++)
+        if (cairn_trace_filter_has_rest(&t->spec.filters[i]))
+            t->plain->wants_texts = true;
+    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++)
+        t->spec.calls[row].flags |= CAIRN_TRACE_EACH;
+    t->plain->spec = &t->spec;
+    t->plain->no_stack = t->opts.no_stack;
+    t->plain->enter_only = t->opts.enter_only;
+    t->plain->no_inherit = t->opts.no_inherit;
+    t->plain->tid = t->opts.tid;
+    t->plain->on_event = on_plain_event;
+    t->plain->event_ctx = t;
+    return cairn_plain_open(t->plain, &whom, &t->sampler, err);
+}
+
+static int open_way(struct cairn_trace *t, struct cairn_err *err)
+{
+    struct cairn_err refusal = {0};
+    if (t->opts.way == CAIRN_TRACE_WAY_PTRACE)
+        return open_plain(t, err);
+    int code = open_programs(t, &refusal);
+    if (t->opts.way == CAIRN_TRACE_WAY_AUTO && can_be_plain(t) &&
+        (code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT)) {
+        cairn_log_err(CAIRN_LOG_INFO, &refusal);
+        return open_plain(t, err);
+    }
+    if (code < 0 && err)
+        *err = refusal;
+    return code;
+}
+
+static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
+{
+    int code = cairn_places_list(&t->spec, &t->places, err);
+    if (code == CAIRN_OK)
+        code = open_way(t, err);
     if (code < 0)
         return code;
     struct cairn_profile *p = t->sampler->collect.profile;
@@ -246,13 +338,6 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
         return cairn_fail_memory(err);
     p->types[0].type = cairn_profile_text(p, "events", 6);
     p->default_type = p->types[0].type;
-    t->sampler->perf.walk.on_event = on_event;
-    t->sampler->perf.walk.on_turn = on_turn;
-    t->sampler->perf.walk.event_ctx = t;
-    if (cairn_places_has_late(&t->places)) {
-        t->sampler->at_exec = place_late;
-        t->sampler->at_exec_ctx = t;
-    }
     t->frames.symbols = t->opts.symbols;
     t->frames.pid = t->opts.n_pids == 1 || t->opts.argv ? cairn_sampler_pid(t->sampler) : -1;
     return CAIRN_OK;
@@ -264,7 +349,7 @@ int cairn_trace_new(const struct cairn_trace_opts *opts, struct cairn_trace **re
     struct cairn_trace *t = cairn_alloc(1, sizeof *t);
     if (!t)
         return cairn_fail_memory(err);
-    int code = take_opts(opts, t, err);
+    int code = cairn_trace_take_opts(opts, t, err);
     if (code == CAIRN_OK)
         code = open_sampler(t, err);
     if (code < 0) {
@@ -280,10 +365,14 @@ void cairn_trace_free(struct cairn_trace *t)
     if (!t)
         return;
     cairn_trace_names_done(&t->frames); /* its resolver borrows the sampler's files */
+    if (t->plain)
+        cairn_plain_done(t->plain);
     cairn_sampler_free(t->sampler);
+    cairn_free(t->plain);
     cairn_spec_done(&t->spec);
     cairn_sums_done(&t->sums);
     cairn_decoder_done(&t->decoder);
+    cairn_depth_done(&t->depth);
     cairn_buffer_done(&t->attached);
     cairn_places_done(&t->places);
     cairn_free(t);
@@ -296,22 +385,13 @@ int cairn_trace_pid(const struct cairn_trace *t)
 
 int cairn_trace_start(struct cairn_trace *t, struct cairn_err *err)
 {
-    return cairn_sampler_start(t->sampler, err);
-}
-
-/* Where the kernel counts, it also ends. */
-static bool has_all(const struct cairn_trace *t)
-{
-    struct cairn_bpf_trace_cpu cpu;
-    if (!t->opts.max_events)
-        return false;
-    cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
-    return cpu.n_counted + t->n_taken >= t->opts.max_events;
+    return t->plain ? cairn_plain_start(t->plain, err) : cairn_sampler_start(t->sampler, err);
 }
 
 int cairn_trace_poll(struct cairn_trace *t, int timeout_ms, struct cairn_err *err)
 {
-    int code = cairn_sampler_poll(t->sampler, timeout_ms, err);
+    int code = t->plain ? cairn_plain_poll(t->plain, timeout_ms, err)
+                        : cairn_sampler_poll(t->sampler, timeout_ms, err);
     if (code >= 0 && t->answer)
         return 2;
     return code > 0 && has_all(t) ? 0 : code;
@@ -322,18 +402,46 @@ static void count_marks(struct cairn_trace *t)
     for (size_t i = 0; i < t->sums.n; i++) {
         const struct cairn_sum_row *row = &t->sums.rows[i];
         t->stats.n_counted += row->sum.n;
-        if (row->of.stack && !row->of.cut)
+        if (row->of.stack && (!row->of.cut || row->of.cut == t->depth.cut))
             t->stats.n_whole += row->sum.n;
         else
             t->stats.n_cut += row->sum.n;
     }
 }
 
+/* As the programs in the kernel would have counted. */
+static void read_counts(const struct cairn_trace *t, struct cairn_bpf_trace_cpu *ret_counts)
+{
+    const struct cairn_plain *plain = t->plain;
+    if (!plain)
+        cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), ret_counts);
+    else
+        *ret_counts = (struct cairn_bpf_trace_cpu){.n_seen = plain->n_seen,
+                                                   .n_filtered = plain->n_filtered,
+                                                   .n_each = t->n_each,
+                                                   .n_remembered = plain->stacks.n_remembered,
+                                                   .n_walked = plain->stacks.n_walked,
+                                                   .run_ns = plain->stops.stop_ns};
+}
+
+static void say_attached(struct cairn_trace *t)
+{
+    cairn_buffer_clear(&t->attached);
+    if (t->plain) {
+        cairn_plain_say(t->plain, &t->attached);
+    } else {
+        cairn_spec_say_attached(&t->spec, t->opts.enter_only, &t->attached);
+        cairn_places_say_replaced(&t->places, cairn_walker_trace(t->sampler->perf.walk.walker),
+                                  &t->attached);
+    }
+    t->stats.attached = cairn_buffer_text(&t->attached);
+}
+
 static void measure(struct cairn_trace *t)
 {
     struct cairn_trace_stats *stats = &t->stats;
     struct cairn_bpf_trace_cpu cpu;
-    cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
+    read_counts(t, &cpu);
     count_marks(t);
     stats->n_seen = cpu.n_seen;
     stats->n_filtered = cpu.n_filtered + t->n_rest_filtered;
@@ -349,11 +457,7 @@ static void measure(struct cairn_trace *t)
     stats->n_walked = cpu.n_walked;
     stats->ns_per_event = cpu.n_seen ? cpu.run_ns / cpu.n_seen : 0;
     stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
-    cairn_buffer_clear(&t->attached);
-    cairn_spec_say_attached(&t->spec, t->opts.enter_only, &t->attached);
-    cairn_places_say_replaced(&t->places, cairn_walker_trace(t->sampler->perf.walk.walker),
-                              &t->attached);
-    stats->attached = cairn_buffer_text(&t->attached);
+    say_attached(t);
     stats->exit_status = t->sampler->exit_status;
 }
 
@@ -361,6 +465,8 @@ static void measure(struct cairn_trace *t)
 int cairn_trace_finish(struct cairn_trace *t, struct cairn_err *err)
 {
     struct cairn_profile *profile;
+    if (t->plain)
+        cairn_plain_end(t->plain);
     int code = cairn_sampler_finish(t->sampler, &profile, NULL, err);
     if (code < 0)
         return code;
@@ -369,104 +475,7 @@ int cairn_trace_finish(struct cairn_trace *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-void cairn_trace_stats(const struct cairn_trace *t, struct cairn_trace_stats *ret_stats)
+int cairn_trace_hold(struct cairn_trace *t, int timeout_ms, struct cairn_err *err)
 {
-    const size_t size = ret_stats->size < sizeof t->stats ? ret_stats->size : sizeof t->stats;
-    struct cairn_trace_stats stats = t->stats;
-    stats.size = ret_stats->size;
-    memcpy(ret_stats, &stats, size);
-}
-
-size_t cairn_trace_frames(struct cairn_trace *t, uint32_t stack, uint32_t *ret_frames, size_t n,
-                          const struct cairn_profile **ret_profile)
-{
-    const struct cairn_profile *raw = t->sampler->collect.profile;
-    const int *fds;
-    size_t count = 0;
-    *ret_profile = NULL;
-    if (!stack || stack >= raw->n_stacks || cairn_trace_names_add(&t->frames, raw, stack) < 0)
-        return 0;
-    const size_t n_fds = cairn_sampler_files(t->sampler, &fds);
-    (void)cairn_trace_names_name(&t->frames, fds, n_fds, NULL);
-    *ret_profile = t->frames.named;
-    for (; stack; stack = raw->stacks[stack].parent, count++)
-        if (count < n &&
-            !cairn_table_find(&t->frames.by_frame, raw->stacks[stack].frame, &ret_frames[count]))
-            return 0;
-    return count;
-}
-
-size_t cairn_trace_sum_rows(const struct cairn_trace *t)
-{
-    return t->sums.n;
-}
-
-int cairn_trace_sum(const struct cairn_trace *t, size_t index, struct cairn_trace_sum *ret_sum)
-{
-    if (index >= t->sums.n)
-        return CAIRN_E_ARG;
-    const struct cairn_sum_row *row = &t->sums.rows[index];
-    const struct cairn_trace_sum sum = {
-        .size = ret_sum->size,
-        .kind = cairn_spec_kind(&t->spec, row->row),
-        .name = cairn_spec_name(&t->spec, row->row),
-        .is_compat = row->row >= CAIRN_TRACE_NUMBERS && row->row < CAIRN_TRACE_CALLS,
-        .stack = row->of.stack,
-        .cut = cairn_strings_get(&t->sampler->collect.profile->strings, row->of.cut),
-        .pid = row->of.pid,
-        .tid = row->of.tid,
-        .n = row->sum.n,
-        .n_errors = row->sum.n_errors,
-        .n_gone = row->sum.n_lost_returns,
-        .ns = row->sum.ns,
-        .min_ns = row->sum.min_ns,
-        .max_ns = row->sum.max_ns,
-        .bytes = row->sum.bytes};
-    memcpy(ret_sum, &sum, ret_sum->size < sizeof sum ? ret_sum->size : sizeof sum);
-    return CAIRN_OK;
-}
-
-static int add_samples(struct cairn_trace *t, struct cairn_err *err)
-{
-    struct cairn_collect *collect = &t->sampler->collect;
-    for (size_t i = 0; i < t->sums.n; i++) {
-        const struct cairn_sum_row *row = &t->sums.rows[i];
-        const char *name = cairn_spec_name(&t->spec, row->row);
-        const bool is_call = row->row < CAIRN_TRACE_CALLS;
-        const struct cairn_collect_more more = {
-            .n = row->sum.n, .syscall = is_call ? name : NULL, .event = is_call ? NULL : name};
-        const int64_t values[] = {(int64_t)row->sum.n, (int64_t)row->sum.ns,
-                                  (int64_t)row->sum.bytes};
-        uint32_t labels = cairn_collect_labels(collect, &row->of, &more);
-        if (labels == UINT32_MAX ||
-            cairn_profile_sum_sample(collect->profile, row->of.stack, labels, values) == UINT32_MAX)
-            return cairn_fail_memory(err);
-    }
-    return CAIRN_OK;
-}
-
-int cairn_trace_take_profile(struct cairn_trace *t, int named, struct cairn_profile **ret_profile,
-                             struct cairn_err *err)
-{
-    struct cairn_resolver *resolver;
-    const int *fds;
-    struct cairn_profile *profile = t->sampler->collect.profile;
-    int code = add_samples(t, err);
-    if (code < 0)
-        return code;
-    if (named) {
-        const size_t n_fds = cairn_sampler_files(t->sampler, &fds);
-        code = cairn_trace_names_open_resolver(&t->frames, fds, n_fds, &resolver, err);
-        if (code < 0)
-            return code;
-        code = cairn_resolve_profile(resolver, profile, err);
-        cairn_resolver_free(resolver);
-    }
-    if (code < 0)
-        return code;
-    cairn_profile_drop_index(profile);
-    t->sampler->collect.profile = NULL;
-    t->sums.n = 0;
-    *ret_profile = profile;
-    return CAIRN_OK;
+    return t->plain && t->opts.argv ? cairn_plain_poll(t->plain, timeout_ms, err) : 0;
 }

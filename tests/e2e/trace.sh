@@ -108,6 +108,10 @@ has err "1 counted, 0 lost" "a pattern"
 "$CAIRN" trace --max-events 5 -e syscall:write "$program" counts 1000 >out 2>err || fail "--max-events" err
 has err "5 counted" "--max-events"
 
+"$CAIRN" trace --every 4 --depth 1 -f -o every.txt -e 'syscall:write[fd == 3]' "$program" counts 100 2>err || fail "--every" err
+has err "100 counted, 0 lost" "--every"
+same "--depth" "$(grep -vc '^[^;]*write.* [0-9]*$' every.txt)" 0
+
 # JSON: an object a line.
 "$CAIRN" trace --json -e 'syscall:write[count == 3]' "$program" counts 8 >out 2>err || fail "--json" err
 python3 - out <<'PYTHON' || fail "--json" out

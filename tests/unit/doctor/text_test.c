@@ -71,6 +71,15 @@ static void take_record(struct world *w, enum cairn_sample_method method, bool h
         deny(w, CAIRN_TRY_RECORD_TABLES, "the stack walker needs root", "run with sudo");
 }
 
+static void deny_trace(struct world *w, bool has_child, bool has_other)
+{
+    deny(w, CAIRN_TRY_TRACE_BPF, "the stack walker needs root", "run with sudo");
+    if (!has_child)
+        deny(w, CAIRN_TRY_TRACE_SECCOMP, "the command cannot be traced", "");
+    if (!has_other)
+        deny(w, CAIRN_TRY_TRACE_PTRACE, "it cannot be traced", "");
+}
+
 static void deny_record(struct world *w)
 {
     for (enum cairn_doctor_try i = CAIRN_TRY_RECORD_ALL; i <= CAIRN_TRY_RECORD_OFF_CPU; i++)
@@ -148,6 +157,7 @@ static void make_user(struct world *w)
     take_record(w, CAIRN_SAMPLE_DUMP, false);
     deny(w, CAIRN_TRY_RECORD_ALL, "cannot sample all", "");
     deny(w, CAIRN_TRY_RECORD_CGROUP, "cannot sample all", "");
+    deny_trace(w, true, false);
     deny_stack(w);
 }
 
@@ -175,6 +185,7 @@ static void make_ubuntu(struct world *w)
     set(w, CAIRN_SETTING_YAMA, 3);
     refuse(w, CAIRN_TRY_PTRACE_CHILD, EPERM);
     deny_record(w);
+    deny_trace(w, false, false);
     w->facts.no_new_privs = true;
     snprintf(w->facts.core_pattern, CAIRN_FACT_TEXT, "|/usr/share/apport/apport -p%%p");
 }
@@ -183,6 +194,7 @@ static void make_ubuntu(struct world *w)
 static void make_perfmon(struct world *w)
 {
     make_root(w);
+    deny_trace(w, true, true);
     w->facts.euid = 1000;
     w->facts.caps = CAIRN_CAP_BIT(CAIRN_CAP_PERFMON) | CAIRN_CAP_BIT(CAIRN_CAP_SYS_PTRACE);
     set(w, CAIRN_SETTING_PARANOID, 4);
@@ -199,6 +211,7 @@ static void make_perfmon(struct world *w)
 static void make_docker(struct world *w)
 {
     make_root(w);
+    deny_trace(w, true, true);
     w->facts.caps = w->facts.caps_bounding = DOCKER_CAPS;
     w->facts.seccomp = 2;
     w->facts.in_pid_ns = true;
@@ -269,6 +282,7 @@ static void make_rootless(struct world *w)
 static void make_bare(struct world *w)
 {
     make_root(w);
+    deny_trace(w, true, true);
     w->facts.has_btf = false;
     snprintf(w->facts.bpf_lacks, sizeof w->facts.bpf_lacks, "BPF is not in this build of cairn");
     refuse(w, CAIRN_TRY_BPF_ITERATOR, ENOENT);

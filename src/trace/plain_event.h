@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain event: one call of a stopped thread, as the programs in the kernel would report it. */
+#ifndef CAIRN_TRACE_PLAIN_EVENT_H
+#define CAIRN_TRACE_PLAIN_EVENT_H
+
+#include "bpf/trace.h"
+#include "proc/call_stops.h"
+#include "sample/collect.h"
+
+/* What is kept of a thread, and of the call that it is in. */
+struct cairn_plain_pending {
+    struct cairn_bpf_payload_event event;
+    struct cairn_collected stack;
+    bool is_event;      /* the call is traced */
+    bool is_complete;   /* it is to be reported */
+    bool maps, renames; /* it may map code, or give the thread a name */
+    uint64_t looked_ns; /* when name and user were read; 0: never */
+    char comm[16];
+    uint32_t uid;
+};
+
+enum { CAIRN_PLAIN_NO_ROW = UINT32_MAX };
+
+/* The row of a call; CAIRN_PLAIN_NO_ROW: it is in no table. `*ret_is_x32`: of x32. */
+uint32_t cairn_plain_row(const struct cairn_stopped_call *call, bool *ret_is_x32);
+
+/* Does it map code, or rename its thread? */
+bool cairn_plain_maps(const struct cairn_stopped_call *call);
+bool cairn_plain_renames(const struct cairn_stopped_call *call);
+
+/* The event of a call that begins; name and user are those of `pending`. */
+void cairn_plain_begin(struct cairn_plain_pending *pending, const struct cairn_call_thread *thread,
+                       const struct cairn_stopped_call *call, uint32_t row);
+
+/* Texts and bytes that arguments point to; at its end what was not there before. */
+void cairn_plain_take(struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
+                      int tid, bool at_end);
+
+/* Do the row's terms hold: those that are known where the call begins, or where it ends? */
+bool cairn_plain_holds(const struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
+                       bool at_end);
+
+#endif /* CAIRN_TRACE_PLAIN_EVENT_H */
