@@ -331,5 +331,6 @@ const struct cli_command cli_cmd_trace = {
              "fields by the names of arguments, pid, tid, uid, cpu, comm, ret, errno and duration. "
              "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
     .run = run,
+    .remote = CLI_REMOTE_PROFILE,
     .options_first = true,
 };
