@@ -2,7 +2,6 @@
 /* cairn remote: what -H HOST needs at the far end, and its removal. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,13 +13,6 @@
 
 /* Its own rows are those that other commands have beside theirs. */
 enum { OPT_HOST, OPT_RSH, N_USED };
-
-static int serve(struct cli_args *args)
-{
-    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !getenv("SSH_CONNECTION"))
-        return cli_args_wrong(args, "serve is what other machines start; see cairn-remote(1)");
-    return cli_remote_serve(cli_run_words);
-}
 
 /* A shell there reads the script, and its output is ours. */
 static int clean_one(struct cli_remote *remote, const char *host)
@@ -87,7 +79,7 @@ static int run(struct cli_args *args)
     if (row == CLI_ARGS_WRONG)
         status = CLI_USAGE;
     else if (n == 1 && strcmp(words[0], "serve") == 0)
-        status = serve(args);
+        status = cli_remote_serve(cli_run_words);
     else if (n && strcmp(words[0], "clean") == 0)
         status = clean(args, &remote, hosts.n ? (char **)hosts.items : none);
     else

@@ -351,7 +351,7 @@ static void look_for_exit(struct far *f)
 static void tick(struct far *f)
 {
     uint64_t now = cairn_now_ns();
-    if (!f->is_lost && f->has_run && now - f->heard_ns > SILENCE_NS)
+    if (!f->is_lost && now - f->heard_ns > SILENCE_NS)
         lose(f);
     if (f->is_lost && f->pid && !f->was_killed && now - f->lost_ns > GRACE_NS) {
         f->was_killed = true;
@@ -398,21 +398,22 @@ static void loop(struct far *f)
     }
 }
 
-/* A terminal between the ends would echo, and change bytes. */
-static void make_raw(void)
+/* A terminal between the ends would echo, and change bytes. False: there is none. */
+static bool make_raw(struct termios *ret_before)
 {
-    struct termios mode;
-    if (tcgetattr(STDIN_FILENO, &mode) < 0)
-        return;
+    if (tcgetattr(STDIN_FILENO, ret_before) < 0)
+        return false;
+    struct termios mode = *ret_before;
     cfmakeraw(&mode);
-    (void)tcsetattr(STDIN_FILENO, TCSANOW, &mode);
+    return tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0;
 }
 
 int cli_remote_serve(int (*run)(char **words))
 {
     struct far f = {.out = -1, .err = -1, .names = -1, .run = run};
     struct cairn_err err = {0};
-    make_raw();
+    struct termios before;
+    bool is_raw = make_raw(&before);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     f.heard_ns = f.beat_ns = cairn_now_ns();
@@ -425,6 +426,8 @@ int cli_remote_serve(int (*run)(char **words))
     loop(&f);
     if (f.pid)
         kill(f.pid, SIGKILL);
+    if (is_raw)
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
     cairn_remote_reader_free(f.reader);
     cairn_buffer_done(&f.send);
     cairn_buffer_done(&f.ask);

@@ -26,7 +26,7 @@ enum {
     NO_SUCH_COMMAND = 127
 };
 static const uint64_t BEAT_NS = 500000000, SILENCE_NS = 10000000000, HELLO_NS = 120000000000,
-                      CLIENT_GRACE_NS = 1000000000;
+                      FRAME_NS = 60000000000, CLIENT_GRACE_NS = 1000000000;
 
 void cli_remote_say(const struct cli_remote_session *s, const char *line, size_t size)
 {
@@ -152,7 +152,7 @@ void cli_remote_session_start(struct cli_remote_session *s, const struct cli_rem
                                              .sha256 = sha256};
     *s = (struct cli_remote_session){
         .remote = remote, .host = host, .to = -1, .from = -1, .notes = -1};
-    s->began_ns = s->heard_ns = s->beat_ns = cairn_now_ns();
+    s->began_ns = s->heard_ns = s->frame_ns = s->beat_ns = cairn_now_ns();
     cli_remote_argv(remote, host->name, argv, &text);
     cli_remote_add_script(&s->send, &script);
     int code = cairn_remote_reader_new(1, &s->reader, &err);
@@ -335,6 +335,8 @@ static int take_frames(struct cli_remote_session *s, const struct cairn_buffer *
         struct cairn_remote_frame frame = {.size = sizeof frame};
         code = cairn_remote_reader_next(s->reader, &frame, err);
         const char *absent = cairn_remote_reader_absent(s->reader);
+        if (code == 1)
+            s->frame_ns = s->heard_ns;
         if (code == 1 && take_frame(s, &frame, err) < 0)
             return -1;
         if (code == 0 && absent) {
@@ -346,24 +348,42 @@ static int take_frames(struct cli_remote_session *s, const struct cairn_buffer *
     return code < 0 ? -1 : 0;
 }
 
+/* The end of what the shell printed, from a whole line on. */
+static void say_banner(struct cli_remote_session *s)
+{
+    enum { SHOWN = 500 };
+    size_t size;
+    const char *text = cairn_remote_reader_banner(s->reader, &size), *line = NULL;
+    if (size > SHOWN) {
+        text += size - SHOWN;
+        size = SHOWN;
+        line = memchr(text, '\n', size);
+    }
+    if (line) {
+        size -= (size_t)(line + 1 - text);
+        text = line + 1;
+    }
+    add_lines(s, &s->note, text, size);
+    add_lines(s, &s->note, "\n", 1);
+}
+
 /* The connection ended before the far end said so. What the shell printed may say why. */
 static void fail_at_end(struct cli_remote_session *s)
 {
     int status = 0;
-    size_t size;
-    const char *why = "", *banner = cairn_remote_reader_banner(s->reader, &size);
+    const char *why = NULL;
     reap(s, false, &status);
     cli_remote_session_read_notes(s);
     add_lines(s, &s->note, "\n", 1);
-    if (s->state == CLI_REMOTE_WAIT_HELLO && size)
-        cli_remote_say(s, banner, size);
     if (s->state == CLI_REMOTE_WAIT_HELLO)
+        say_banner(s);
+    if (s->state == CLI_REMOTE_WAIT_HELLO && (s->remote->sudo || !s->last.size))
         why = s->remote->sudo ? "does sudo there want a password? NOPASSWD lets it pass"
                               : "does the command open a shell there? try it with \"echo hello\"";
     if (WIFSIGNALED(status))
         fail(s, NULL, "the connection was ended by signal %d", WTERMSIG(status));
     else
-        fail(s, *why ? why : NULL, "the connection ended %s (status %d)%s%s",
+        fail(s, why, "the connection ended %s (status %d)%s%s",
              s->state == CLI_REMOTE_WAIT_HELLO ? "before cairn answered" : "while the command ran",
              WEXITSTATUS(status), s->last.size ? ": " : "", cairn_buffer_text(&s->last));
 }
@@ -419,6 +439,10 @@ void cli_remote_session_tick(struct cli_remote_session *s)
         return;
     if (now - s->heard_ns > SILENCE_NS) {
         fail(s, NULL, "nothing was heard of it for %d s", (int)(SILENCE_NS / 1000000000));
+        return;
+    }
+    if (now - s->frame_ns > FRAME_NS) {
+        fail(s, NULL, "it sends a frame that does not end");
         return;
     }
     if (now - s->beat_ns < BEAT_NS)

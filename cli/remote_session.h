@@ -29,7 +29,7 @@ struct cli_remote_session {
     struct cairn_buffer last;       /* the last whole line of either */
     struct cairn_buffer ask;        /* waits for the namer */
     bool has_ask, is_asked, is_cancelled, was_sent_program;
-    uint64_t heard_ns, beat_ns, began_ns, ended_ns, received_bytes;
+    uint64_t heard_ns, frame_ns, beat_ns, began_ns, ended_ns, received_bytes;
     struct cairn_remote_hello hello;
     int status; /* of the far command; CLI_FAILED where it failed */
     bool failed;
