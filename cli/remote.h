@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cairn/remote.h>
 #include <cairn/symbolizer.h>
@@ -114,6 +115,14 @@ void cli_remote_namer_end(struct cli_remote_namer *namer);
 int cli_remote_serve(int (*run)(char **words));
 /* Is this process the child of the far end that runs a command line? */
 bool cli_remote_is_far(void);
+
+/* Closes an end of a pipe that may be closed already: -1. */
+static inline void cli_remote_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 /* main.c: one command line, as main() runs it. */
 int cli_run_words(char **words);

@@ -16,14 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include <cairn/resolve.h>
 #include <cairn/version.h>
 
 #include "base/clock.h"
@@ -31,6 +28,7 @@
 #include "base/file.h"
 #include "cli/pass_on.h"
 #include "cli/remote.h"
+#include "cli/remote_child.h"
 #include "cli/term.h"
 
 enum {
@@ -46,20 +44,12 @@ struct far {
     struct cairn_remote_reader *reader;
     struct cairn_buffer send, ask;
     size_t sent;
-    int pid;             /* of the child; 0: none yet, or ended */
-    int out, err, names; /* -1: closed */
+    struct cli_remote_child child;
     bool has_run, is_lost, was_killed;
     int status;
     uint64_t heard_ns, beat_ns, lost_ns;
     int (*run)(char **words);
 };
-
-static bool is_far;
-
-bool cli_remote_is_far(void)
-{
-    return is_far;
-}
 
 static int put(void *far, const void *bytes, size_t size)
 {
@@ -78,8 +68,8 @@ static void lose(struct far *f)
     f->lost_ns = cairn_now_ns();
     cairn_buffer_clear(&f->send);
     f->sent = 0;
-    if (f->pid)
-        kill(f->pid, SIGTERM);
+    if (f->child.pid)
+        kill(f->child.pid, SIGTERM);
 }
 
 static uint64_t abilities(void)
@@ -110,110 +100,16 @@ static int say_hello(struct far *f, struct cairn_err *err)
     return code < 0 ? code : cairn_remote_write_hello(&hello, put, f, err);
 }
 
-/* In the child: an ASK and its ANSWER, over the socket, each behind its size. */
-static int exchange(void *socket, const void *ask, size_t size, const void **ret_answer,
-                    size_t *ret_size, struct cairn_err *err)
-{
-    static struct cairn_buffer answer;
-    const int fd = *(const int *)socket;
-    uint32_t n = (uint32_t)size;
-    int code = cairn_write_all(fd, &n, sizeof n, "the near end", err);
-    if (code == CAIRN_OK)
-        code = cairn_write_all(fd, ask, size, "the near end", err);
-    if (code < 0)
-        return code;
-    cairn_buffer_clear(&answer);
-    for (size_t want = sizeof n; answer.size < want;) {
-        if (!cairn_buffer_reserve(&answer, want - answer.size))
-            return cairn_fail_memory(err);
-        ssize_t got = read(fd, answer.data + answer.size, want - answer.size);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return cairn_fail(err, CAIRN_E_IO, "the near end has gone");
-        answer.size += got > 0 ? (size_t)got : 0;
-        if (answer.size == sizeof n && want == sizeof n) {
-            memcpy(&n, answer.data, sizeof n);
-            want += n;
-        }
-    }
-    *ret_answer = answer.data + sizeof n;
-    *ret_size = n;
-    return CAIRN_OK;
-}
-
-static int ask_names(void *socket, struct cairn_profile *profile, struct cairn_err *err)
-{
-    return cairn_remote_ask_names(profile, exchange, socket, err);
-}
-
-/* A process group of its own: a terminal's Ctrl-C is not for it where both ends are on one machine.
- */
-__attribute__((noreturn)) static void
-become_command(struct far *f, const struct cairn_remote_run *run, const int fds[3])
-{
-    static int names;
-    char columns[16];
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(fds[0], STDOUT_FILENO) < 0 ||
-        dup2(fds[1], STDERR_FILENO) < 0)
-        _exit(CLI_FAILED);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    if (run->columns) {
-        snprintf(columns, sizeof columns, "%u", run->columns);
-        setenv("COLUMNS", columns, 1);
-    }
-    names = fds[2];
-    is_far = true;
-    if (run->wishes & CAIRN_REMOTE_ASK_NAMES)
-        cairn_resolve_ask_first(ask_names, &names);
-    if (run->wishes & CAIRN_REMOTE_NAME_OUTPUT)
-        cli_result_name_stdout();
-    int status = f->run(run->words);
-    fflush(NULL);
-    _exit(status);
-}
-
-static void close_end(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-static int start(struct far *f, const struct cairn_remote_run *run, struct cairn_err *err)
-{
-    int out[2] = {-1, -1}, errors[2] = {-1, -1}, names[2] = {-1, -1}, code = CAIRN_OK;
-    if (run->n_words == 0 || strcmp(run->words[0], "remote") == 0)
-        return cairn_fail(err, CAIRN_E_ARG, "no command that can be run at the far end");
-    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, names) < 0 || (f->pid = fork()) < 0) {
-        code = cairn_fail_os(err, errno, "cannot run the command");
-        f->pid = 0;
-    } else if (f->pid == 0) {
-        close(names[0]);
-        become_command(f, run, (const int[3]){out[1], errors[1], names[1]});
-    }
-    close_end(&out[1]);
-    close_end(&errors[1]);
-    close_end(&names[1]);
-    f->out = out[0];
-    f->err = errors[0];
-    f->names = names[0];
-    return code;
-}
-
 static int take_answer(struct far *f, const struct cairn_remote_frame *frame, struct cairn_err *err)
 {
     uint32_t size = (uint32_t)frame->data_size;
-    if (f->names < 0)
+    if (f->child.names < 0)
         return CAIRN_OK;
-    int code = cairn_write_all(f->names, &size, sizeof size, "names", err);
+    int code = cairn_write_all(f->child.names, &size, sizeof size, "names", err);
     if (code == CAIRN_OK && size)
-        code = cairn_write_all(f->names, frame->data, size, "names", err);
+        code = cairn_write_all(f->child.names, frame->data, size, "names", err);
     if (code < 0) /* the child has gone, and its exit status says how */
-        close_end(&f->names);
+        cli_remote_close(&f->child.names);
     return CAIRN_OK;
 }
 
@@ -228,12 +124,12 @@ static int take_frame(struct far *f, const struct cairn_remote_frame *frame, str
         f->has_run = true;
         code = cairn_remote_read_run(frame->data, frame->data_size, &run, err);
         if (code == CAIRN_OK)
-            code = start(f, &run, err);
+            code = cli_remote_child_start(&run, f->run, &f->child, err);
         cairn_remote_run_done(&run);
         return code;
     case CAIRN_REMOTE_CANCEL:
-        if (f->pid)
-            kill(f->pid, SIGINT);
+        if (f->child.pid)
+            kill(f->child.pid, SIGINT);
         return CAIRN_OK;
     case CAIRN_REMOTE_ANSWER:
         return take_answer(f, frame, err);
@@ -287,7 +183,7 @@ static void pass_output(struct far *f, int *fd, enum cairn_remote_kind kind)
     if (n > 0)
         (void)cairn_remote_write(kind, bytes, (size_t)n, put, f, NULL);
     else if (n == 0 || errno != EINTR)
-        close_end(fd);
+        cli_remote_close(fd);
 }
 
 /* An ASK of the child, behind its size. */
@@ -296,13 +192,13 @@ static void pass_ask(struct far *f)
     uint32_t size;
     size_t had = f->ask.size;
     if (!cairn_buffer_reserve(&f->ask, PIECE)) {
-        close_end(&f->names);
+        cli_remote_close(&f->child.names);
         return;
     }
-    ssize_t n = read(f->names, f->ask.data + had, PIECE);
+    ssize_t n = read(f->child.names, f->ask.data + had, PIECE);
     if (n <= 0) {
         if (n == 0 || errno != EINTR)
-            close_end(&f->names);
+            cli_remote_close(&f->child.names);
         return;
     }
     f->ask.size += (size_t)n;
@@ -332,18 +228,18 @@ static void write_near(struct far *f)
 static void look_for_exit(struct far *f)
 {
     int status;
-    if (!f->pid || waitpid(f->pid, &status, WNOHANG) != f->pid)
+    if (!f->child.pid || waitpid(f->child.pid, &status, WNOHANG) != f->child.pid)
         return;
-    f->pid = 0;
+    f->child.pid = 0;
     f->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    int *ends[] = {&f->out, &f->err};
+    int *ends[] = {&f->child.out, &f->child.err};
     for (size_t i = 0; i < 2; i++) {
         struct pollfd at = {.fd = *ends[i], .events = POLLIN};
         while (*ends[i] >= 0 && poll(&at, 1, 0) > 0)
             pass_output(f, ends[i], i ? CAIRN_REMOTE_ERR : CAIRN_REMOTE_OUT);
-        close_end(ends[i]);
+        cli_remote_close(ends[i]);
     }
-    close_end(&f->names);
+    cli_remote_close(&f->child.names);
     const uint8_t byte = (uint8_t)f->status;
     (void)cairn_remote_write(CAIRN_REMOTE_EXIT, &byte, 1, put, f, NULL);
 }
@@ -353,11 +249,11 @@ static void tick(struct far *f)
     uint64_t now = cairn_now_ns();
     if (!f->is_lost && now - f->heard_ns > SILENCE_NS)
         lose(f);
-    if (f->is_lost && f->pid && !f->was_killed && now - f->lost_ns > GRACE_NS) {
+    if (f->is_lost && f->child.pid && !f->was_killed && now - f->lost_ns > GRACE_NS) {
         f->was_killed = true;
-        kill(f->pid, SIGKILL);
+        kill(f->child.pid, SIGKILL);
     }
-    if (f->pid && now - f->beat_ns > BEAT_NS && f->send.size == f->sent) {
+    if (f->child.pid && now - f->beat_ns > BEAT_NS && f->send.size == f->sent) {
         f->beat_ns = now;
         (void)cairn_remote_write(CAIRN_REMOTE_BEAT, NULL, 0, put, f, NULL);
     }
@@ -365,7 +261,7 @@ static void tick(struct far *f)
 
 static bool is_over(const struct far *f)
 {
-    if (f->pid)
+    if (f->child.pid)
         return f->is_lost && cairn_now_ns() - f->lost_ns > GIVE_UP_NS;
     return f->is_lost || (f->has_run && f->send.size == f->sent);
 }
@@ -377,19 +273,20 @@ static void loop(struct far *f)
         struct pollfd at[] = {
             {.fd = f->is_lost ? -1 : STDIN_FILENO, .events = POLLIN},
             {.fd = f->send.size > f->sent ? STDOUT_FILENO : -1, .events = POLLOUT},
-            {.fd = is_full ? -1 : f->out, .events = POLLIN},
-            {.fd = is_full ? -1 : f->err, .events = POLLIN},
-            {.fd = f->names, .events = POLLIN},
+            {.fd = is_full ? -1 : f->child.out, .events = POLLIN},
+            {.fd = is_full ? -1 : f->child.err, .events = POLLIN},
+            {.fd = f->child.names, .events = POLLIN},
         };
-        if (poll(at, sizeof at / sizeof *at, f->pid ? TICK_MS : IDLE_MS) < 0 && errno != EINTR)
+        if (poll(at, sizeof at / sizeof *at, f->child.pid ? TICK_MS : IDLE_MS) < 0 &&
+            errno != EINTR)
             break;
         if (at[0].revents)
             read_near(f);
-        if (at[2].revents && f->out >= 0)
-            pass_output(f, &f->out, CAIRN_REMOTE_OUT);
-        if (at[3].revents && f->err >= 0)
-            pass_output(f, &f->err, CAIRN_REMOTE_ERR);
-        if (at[4].revents && f->names >= 0)
+        if (at[2].revents && f->child.out >= 0)
+            pass_output(f, &f->child.out, CAIRN_REMOTE_OUT);
+        if (at[3].revents && f->child.err >= 0)
+            pass_output(f, &f->child.err, CAIRN_REMOTE_ERR);
+        if (at[4].revents && f->child.names >= 0)
             pass_ask(f);
         look_for_exit(f);
         tick(f);
@@ -410,7 +307,7 @@ static bool make_raw(struct termios *ret_before)
 
 int cli_remote_serve(int (*run)(char **words))
 {
-    struct far f = {.out = -1, .err = -1, .names = -1, .run = run};
+    struct far f = {.child = {.out = -1, .err = -1, .names = -1}, .run = run};
     struct cairn_err err = {0};
     struct termios before;
     bool is_raw = make_raw(&before);
@@ -424,8 +321,8 @@ int cli_remote_serve(int (*run)(char **words))
         return cli_report(&err);
     (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     loop(&f);
-    if (f.pid)
-        kill(f.pid, SIGKILL);
+    if (f.child.pid)
+        kill(f.child.pid, SIGKILL);
     if (is_raw)
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
     cairn_remote_reader_free(f.reader);

@@ -2,8 +2,6 @@
 #include "cli/remote_session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +15,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "cli/remote_client.h"
 #include "cli/term.h"
 
 enum {
     PIECE = 65536,
     OUT_MAX = 512 << 20, /* what one host may send to be kept */
-    LINE_MAX_BYTES = 4096,
-    NO_SUCH_COMMAND = 127
+    LINE_MAX_BYTES = 4096
 };
 static const uint64_t BEAT_NS = 500000000, SILENCE_NS = 10000000000, HELLO_NS = 120000000000,
-                      FRAME_NS = 60000000000, CLIENT_GRACE_NS = 1000000000;
+                      FRAME_NS = 60000000000;
 
 void cli_remote_say(const struct cli_remote_session *s, const char *line, size_t size)
 {
@@ -39,40 +37,15 @@ void cli_remote_say(const struct cli_remote_session *s, const char *line, size_t
     cairn_buffer_done(&text);
 }
 
-static void close_end(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-/* The client ends when its stdin does. One that does not is ended. */
-static void reap(struct cli_remote_session *s, bool is_urgent, int *ret_status)
-{
-    uint64_t start = cairn_now_ns();
-    int status = 0, n = 0;
-    while (s->pid && (n = waitpid(s->pid, &status, WNOHANG)) == 0) {
-        uint64_t waited = cairn_now_ns() - start;
-        if (waited > 2 * CLIENT_GRACE_NS)
-            kill(s->pid, SIGKILL);
-        else if (is_urgent || waited > CLIENT_GRACE_NS)
-            kill(s->pid, SIGTERM);
-        usleep(2000);
-    }
-    s->pid = 0;
-    if (ret_status)
-        *ret_status = status;
-}
-
 static void end(struct cli_remote_session *s, bool is_urgent)
 {
     s->state = CLI_REMOTE_DONE;
     s->ended_ns = cairn_now_ns();
-    close_end(&s->to);
-    close_end(&s->from);
-    reap(s, is_urgent, NULL);
+    cli_remote_close(&s->to);
+    cli_remote_close(&s->from);
+    (void)cli_remote_client_reap(&s->pid, is_urgent);
     cli_remote_session_read_notes(s);
-    close_end(&s->notes);
+    cli_remote_close(&s->notes);
 }
 
 void cli_remote_session_fail(struct cli_remote_session *s, const struct cairn_err *err)
@@ -100,44 +73,6 @@ __attribute__((format(printf, 3, 4))) static void fail(struct cli_remote_session
     cli_remote_session_fail(s, &err);
 }
 
-/* The terminal's Ctrl-C is for us alone: we ask the far end to end, and its results still come. */
-__attribute__((noreturn)) static void become_client(const char *const *argv, const int fds[3])
-{
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    if (dup2(fds[0], STDIN_FILENO) < 0 || dup2(fds[1], STDOUT_FILENO) < 0 ||
-        dup2(fds[2], STDERR_FILENO) < 0)
-        _exit(NO_SUCH_COMMAND);
-    execvp(argv[0], (char *const *)argv);
-    dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
-    _exit(NO_SUCH_COMMAND);
-}
-
-static int start_client(struct cli_remote_session *s, const char *const *argv,
-                        struct cairn_err *err)
-{
-    int in[2] = {-1, -1}, out[2] = {-1, -1}, notes[2] = {-1, -1};
-    int code = CAIRN_OK;
-    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(notes, O_CLOEXEC) < 0 ||
-        (s->pid = fork()) < 0) {
-        code = cairn_fail_os(err, errno, "cannot start %s", argv[0]);
-        s->pid = 0;
-    } else if (s->pid == 0) {
-        become_client(argv, (const int[3]){in[0], out[1], notes[1]});
-    }
-    close_end(&in[0]);
-    close_end(&out[1]);
-    close_end(&notes[1]);
-    s->to = in[1];
-    s->from = out[0];
-    s->notes = notes[0];
-    const int fds[] = {s->to, s->from, s->notes};
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (fds[i] >= 0)
-            (void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
-    return code;
-}
-
 void cli_remote_session_start(struct cli_remote_session *s, const struct cli_remote *remote,
                               const struct cli_remote_host *host,
                               const struct cairn_buffer *program, const char *sha256)
@@ -145,6 +80,7 @@ void cli_remote_session_start(struct cli_remote_session *s, const struct cli_rem
     const char *argv[CLI_REMOTE_ARGV_MAX];
     struct cairn_buffer text = {0};
     struct cairn_err err = {0};
+    int ends[] = {-1, -1, -1};
     const struct cli_remote_script script = {.build_id = cli_remote_build_id(),
                                              .sudo = remote->sudo,
                                              .install = remote->install,
@@ -157,7 +93,10 @@ void cli_remote_session_start(struct cli_remote_session *s, const struct cli_rem
     cli_remote_add_script(&s->send, &script);
     int code = cairn_remote_reader_new(1, &s->reader, &err);
     if (code == CAIRN_OK)
-        code = start_client(s, argv, &err);
+        code = cli_remote_client_start(argv, &s->pid, ends, &err);
+    s->to = ends[0];
+    s->from = ends[1];
+    s->notes = ends[2];
     cairn_buffer_done(&text);
     if (code < 0)
         cli_remote_session_fail(s, &err);
@@ -370,9 +309,8 @@ static void say_banner(struct cli_remote_session *s)
 /* The connection ended before the far end said so. What the shell printed may say why. */
 static void fail_at_end(struct cli_remote_session *s)
 {
-    int status = 0;
     const char *why = NULL;
-    reap(s, false, &status);
+    int status = cli_remote_client_reap(&s->pid, false);
     cli_remote_session_read_notes(s);
     add_lines(s, &s->note, "\n", 1);
     if (s->state == CLI_REMOTE_WAIT_HELLO)
@@ -415,14 +353,14 @@ void cli_remote_session_read_notes(struct cli_remote_session *s)
     if (n > 0)
         add_lines(s, &s->note, bytes, (size_t)n);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        close_end(&s->notes);
+        cli_remote_close(&s->notes);
 }
 
 void cli_remote_session_write(struct cli_remote_session *s)
 {
     ssize_t n = write(s->to, s->send.data + s->sent, s->send.size - s->sent);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        close_end(&s->to); /* why is read from the other side */
+        cli_remote_close(&s->to); /* why is read from the other side */
     s->sent += n > 0 ? (size_t)n : 0;
     if (s->sent == s->send.size) {
         s->sent = 0;
