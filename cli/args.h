@@ -41,6 +41,14 @@ struct cli_option {
 
 struct cli_args;
 
+/* What -H does with a command (remote.h). */
+enum cli_remote_use {
+    CLI_REMOTE_NEVER,
+    CLI_REMOTE_TEXT,    /* it prints */
+    CLI_REMOTE_PROFILE, /* it prints, or --output takes a profile, */
+    CLI_REMOTE_FILE     /* which it always writes */
+};
+
 struct cli_command {
     const char *name;
     const char *summary;              /* half a line, for `cairn --help` */
@@ -49,7 +57,8 @@ struct cli_command {
     const struct cli_option *options; /* ends with a row without a name */
     const char *notes;                /* paragraphs below the options; NULL: none */
     int (*run)(struct cli_args *args);
-    bool options_first;             /* the first operand ends the options (a command follows) */
+    bool options_first; /* the first operand ends the options (a command follows) */
+    enum cli_remote_use remote;
     int (*run_words)(char **words); /* instead of all that: takes the words behind the command's
                                        name as they are, --help too; NULL: none */
 };
@@ -103,6 +112,7 @@ const char *cli_nearest(const char *word, const char *const *names); /* NULL: no
 /* Every command is one file, cmd_NAME.c, with one of these, and one row in main.c. */
 extern const struct cli_command cli_cmd_cache, cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record,
     cli_cmd_flame, cli_cmd_heap, cli_cmd_report, cli_cmd_convert, cli_cmd_version, cli_cmd_view,
-    cli_cmd_addr2line, cli_cmd_diff, cli_cmd_doctor, cli_cmd_stack, cli_cmd_trace, cli_cmd_hook;
+    cli_cmd_addr2line, cli_cmd_diff, cli_cmd_doctor, cli_cmd_stack, cli_cmd_trace, cli_cmd_hook,
+    cli_cmd_remote;
 
 #endif /* CAIRN_CLI_ARGS_H */

@@ -71,4 +71,5 @@ const struct cli_command cli_cmd_doctor = {
         "Each is tried and not guessed, on children of cairn's own: nothing else is stopped or "
         "changed. With PID also what there is to unwind and name that process by.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

@@ -220,5 +220,6 @@ const struct cli_command cli_cmd_record = {
              "taken by frame pointers. The last line says how many stacks are whole and why the "
              "others end early.",
     .run = run,
+    .remote = CLI_REMOTE_FILE,
     .options_first = true,
 };

@@ -333,4 +333,5 @@ const struct cli_command cli_cmd_stack = {
              "be sampled (perf_event_open(2)). Others are stopped for some microseconds, each for "
              "itself, and that is told; a stop can end a system call with EINTR.",
     .run = run,
+    .remote = CLI_REMOTE_PROFILE,
 };

@@ -401,5 +401,6 @@ const struct cli_command cli_cmd_trace = {
              "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; without, system calls of a "
              "command, or of processes of the same user.",
     .run = run,
+    .remote = CLI_REMOTE_PROFILE,
     .options_first = true,
 };

@@ -153,4 +153,5 @@ const struct cli_command cli_heap_diff = {
              "same builds; in a module of which there are two builds, where they are in the same "
              "functions.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

@@ -267,4 +267,5 @@ const struct cli_command cli_heap_leaks = {
     .options = options,
     .notes = "What lives is not lost: a block that somebody still points to is listed too.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

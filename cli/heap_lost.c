@@ -246,4 +246,5 @@ const struct cli_command cli_heap_lost = {
     .options = options,
     .notes = "The process runs on while it is read several times; what no pass reaches is lost.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

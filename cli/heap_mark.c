@@ -37,6 +37,7 @@ const struct cli_command cli_heap_mark = {
     .usage = (const char *const[]){"heap mark PID", NULL},
     .options = no_options,
     .run = run_mark,
+    .remote = CLI_REMOTE_TEXT,
 };
 
 /* The folder stays: it is the service's from now on. */

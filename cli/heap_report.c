@@ -293,4 +293,5 @@ const struct cli_command cli_heap_report = {
     .usage = (const char *const[]){"heap report [OPTION...] PID|FILE", NULL},
     .options = options,
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

@@ -408,5 +408,6 @@ const struct cli_command cli_heap_run = {
     .notes = "The exit status is that of COMMAND; 3 where --fail-over or --baseline closed "
              "the gate.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
     .options_first = true,
 };

@@ -268,6 +268,7 @@ const struct cli_command cli_heap_list = {
     .usage = (const char *const[]){"heap list [--json] [FOLDER]", NULL},
     .options = list_options,
     .run = run_list,
+    .remote = CLI_REMOTE_TEXT,
 };
 
 const struct cli_command cli_heap_clean = {
@@ -276,4 +277,5 @@ const struct cli_command cli_heap_clean = {
     .usage = (const char *const[]){"heap clean [--older-than SECONDS] [FOLDER]", NULL},
     .options = clean_options,
     .run = run_clean,
+    .remote = CLI_REMOTE_TEXT,
 };

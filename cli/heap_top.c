@@ -136,4 +136,5 @@ const struct cli_command cli_heap_top_command = {
     .notes = "Keys: l, b, g, r sort by live bytes, blocks, growth a minute, allocations a second; "
              "/ filters; Enter shows the whole stack; p pauses; q ends.",
     .run = run,
+    .remote = CLI_REMOTE_TEXT,
 };

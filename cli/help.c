@@ -63,6 +63,8 @@ void cli_args_print_help(const struct cli_command *command)
     for (const struct cli_option *option = command->options; option->name; option++)
         print_option(option);
     print_option(&(struct cli_option){.name = "help", .letter = 'h', .help = "print this text"});
+    if (command->remote)
+        printf("\nWith -H HOST or a target HOST:PID on another machine: cairn remote --help\n");
     if (command->notes) {
         putchar('\n');
         print_folded(command->notes, 0, 0);

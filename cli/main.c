@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "cli/addr2line.h"
 #include "cli/args.h"
+#include "cli/remote.h"
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
@@ -37,6 +38,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_diff,
     &cli_cmd_convert,
     &cli_cmd_view,
+    &cli_cmd_remote,
     &cli_cmd_cache,
     &cli_cmd_doctor,
     &cli_cmd_version,
@@ -97,8 +99,10 @@ static int run_command(const struct cli_command *command, char **words)
 {
     if (command->run_words)
         return command->run_words(words);
-    struct cli_args *args = cli_args_new(command, words);
     int status = CLI_OK;
+    if (cli_remote_take(command, words, &status))
+        return status;
+    struct cli_args *args = cli_args_new(command, words);
     if (cli_args_ask_help(args))
         cli_args_print_help(command);
     else
@@ -173,6 +177,15 @@ static int finish_stdout(int status)
     return cli_report(&err);
 }
 
+int cli_run_words(char **words)
+{
+    int status = dispatch(words);
+    cli_progress_done();
+    status = finish_stdout(status);
+    cli_hints_put();
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_streams();
@@ -182,8 +195,9 @@ int main(int argc, char **argv)
     if (cairn_file_guard(&err) < 0)
         return cli_report(&err);
     cli_log_open(0);
-    bool as_addr2line = cli_is_addr2line(argv[0]);
-    int status = as_addr2line ? cli_addr2line(argv) : dispatch(argv + (argc > 0));
+    if (!cli_is_addr2line(argv[0]))
+        return cli_run_words(argv + (argc > 0));
+    int status = cli_addr2line(argv);
     cli_progress_done();
     status = finish_stdout(status);
     cli_hints_put();

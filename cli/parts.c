@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/remote.h"
 #include "cli/term.h"
 
 enum { N_PARTS_MAX = 32 };
@@ -42,8 +43,10 @@ static int wrong_part(const struct cli_parts *p, const char *name)
 
 static int run_part(const struct cli_command *part, char **words)
 {
-    struct cli_args *args = cli_args_new(part, words);
     int status = CLI_OK;
+    if (cli_remote_take(part, words, &status))
+        return status;
+    struct cli_args *args = cli_args_new(part, words);
     if (cli_args_ask_help(args))
         cli_args_print_help(part);
     else

@@ -13,6 +13,13 @@ bool cli_result_name_ends(const char *name, const char *ending)
     return size >= tail && strcmp(name + size - tail, ending) == 0;
 }
 
+static bool names_stdout;
+
+void cli_result_name_stdout(void)
+{
+    names_stdout = true;
+}
+
 bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result)
 {
     bool is_stdout = name && strcmp(name, "-") == 0;
@@ -21,7 +28,7 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
         return false;
     }
     if (!name || is_stdout)
-        *ret_result = CLI_RESULT_RAW;
+        *ret_result = is_stdout && names_stdout ? CLI_RESULT_NAMED : CLI_RESULT_RAW;
     else if (cli_result_name_ends(name, ".html") || cli_result_name_ends(name, ".htm"))
         *ret_result = CLI_RESULT_HTML;
     else if (cli_result_name_ends(name, ".svg"))

@@ -10,6 +10,7 @@
 
 enum cli_result {
     CLI_RESULT_RAW,
+    CLI_RESULT_NAMED, /* pprof as well, with names */
     CLI_RESULT_COLLAPSED,
     CLI_RESULT_HTML,
     CLI_RESULT_SVG,
@@ -20,6 +21,9 @@ bool cli_result_name_ends(const char *name, const char *ending);
 
 /* By the name's ending; NULL and "-" are raw. False after having said what is wrong. */
 bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result);
+
+/* From now on a profile on stdout is CLI_RESULT_NAMED: whoever reads it has none of our files. */
+void cli_result_name_stdout(void);
 
 /* Whatever is not raw has been named before. `subtitle` is for pictures. */
 int cli_result_write(enum cli_result result, const struct cairn_profile *profile,

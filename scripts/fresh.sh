@@ -100,7 +100,7 @@ documented_commands() {
     sed -n 's/^    \$ //p' "$root/README.md" "$root/docs/guide/tour.md"
 }
 
-# What the two documents presume: a server, a later capture, a perf.data, stacks as text.
+# What the two documents presume: a server, a later capture, a perf.data, stacks as text, the machines db1 and db2.
 make_presumed() {
     in_tree 300 "
         apt-get -qq install -y --no-install-recommends procps sudo >/dev/null
@@ -113,6 +113,12 @@ make_presumed() {
         start=\$(awk '/libray/ { split(\$1, range, \"-\"); print range[1]; exit }' demo.maps)
         echo \"demo;libray.so+0x1d4c;0x\$start 12\" >stacks.txt
         perf record -q -F 99 -g -o perf.data -- demo/out/demo 1
+        mkdir -p -m 700 /run/sshd /root/.ssh
+        ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519
+        cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+        printf 'Host db1 db2\\n Hostname 127.0.0.1\\n Port 22905\\n StrictHostKeyChecking no\\n' \
+            >/root/.ssh/config
+        /usr/sbin/sshd -p 22905 -o ListenAddress=127.0.0.1 -o UsePAM=no
     " >"$logs/presumed.log" 2>&1 || {
         tail -n 20 "$logs/presumed.log"
         give_up "what README.md and docs/guide/tour.md presume could not be made"

@@ -119,6 +119,12 @@ CAIRN_API int cairn_resolve_text(struct cairn_resolver *resolver, cairn_read_fn 
 CAIRN_API int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                                     struct cairn_err *err);
 
+/* Asked first by every cairn_resolve_profile() of this program from now on: names what it can, and
+ * the resolver names the rest. Negative: that call fails. NULL: nobody is asked. Set it while no
+ * other thread resolves. */
+typedef int (*cairn_names_fn)(void *ctx, struct cairn_profile *profile, struct cairn_err *err);
+CAIRN_API void cairn_resolve_ask_first(cairn_names_fn ask, void *ctx);
+
 /* Where the file that was found for a frame's module has its address: 1 and `*ret_vaddr`; 0 where
  * none was found, or none of its segments holds it. `frame` is of any profile. CAIRN_E_NOMEM. */
 CAIRN_API int cairn_resolver_frame_vaddr(struct cairn_resolver *resolver,

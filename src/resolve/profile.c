@@ -16,6 +16,10 @@
 
 enum { PATH_BYTES = 256 };
 
+/* Of the whole program, as the log's sink is: what knows names is beside all resolvers. */
+static cairn_names_fn first_asked;
+static void *first_ctx;
+
 struct naming {
     struct cairn_resolver *resolver;
     struct cairn_profile *profile;
@@ -351,9 +355,20 @@ static void weigh_modules(struct naming *n)
     cairn_free(by_stack);
 }
 
+void cairn_resolve_ask_first(cairn_names_fn ask, void *ctx)
+{
+    first_asked = ask;
+    first_ctx = ctx;
+}
+
 int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                           struct cairn_err *err)
 {
+    if (first_asked) {
+        int code = first_asked(first_ctx, profile, err);
+        if (code < 0)
+            return code;
+    }
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
     resolver->modules.kernel_release = cairn_profile_note(profile, CAIRN_NOTE_KERNEL, 0);
     const char *host = cairn_profile_note(profile, CAIRN_NOTE_HOST, 0);

@@ -38,6 +38,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "target": ("base elf proc profile stream debugfile unwind guest", "address spaces: processes, core files, stack copies"),
     "import": ("base rt proc profile stream formats debugfile unwind target", "recordings of perf, with their copied stacks walked"),
     "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
+    "remote": ("base profile resolve", "the protocol with a cairn elsewhere"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
@@ -53,7 +54,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"

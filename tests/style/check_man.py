@@ -129,15 +129,18 @@ def main():
     root, command = pathlib.Path(sys.argv[1]), sys.argv[2]
     status, commands = commands_of(command)
     wrong = [] if status == 0 and commands else ["cairn --help lists no commands"]
-    options, letters = {}, []
+    options, letters, elsewhere = {}, [], set()
     for name in commands:
         status, text = run(command, name, "--help")
         options[name] = options_of_help(text)
+        if "cairn remote --help" in text:
+            elsewhere.add(name)
         letters += [(name, *pair) for pair in letters_of_help(text)]
         if status:
             wrong.append(f"cairn {name} --help: exit status {status}")
         wrong += check_page(root, f"cairn-{name}", options[name] - EVERYWHERE)
-    wrong += check_examples(root, options)
+    wrong += check_examples(root, {name: rows | options["remote"] if name in elsewhere else rows
+                                   for name, rows in options.items()})
     wrong += check_letters(letters)
     wrong += check_filters(root, options)
     wrong += [text for text in check_page(root, "cairn", set()) if "the page has -" not in text]
