@@ -234,6 +234,7 @@ static int read_relocation(void *context, uint64_t place, uint64_t info, int64_t
     uint64_t symbol = image->is_64 ? info >> 32 : info >> 8;
     unsigned type = find_type(image->machine, image->is_64 ? info & UINT32_MAX : info & 0xff);
     size_t n, entry_bytes = image->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+    size_t shndx_at = image->is_64 ? offsetof(Elf64_Sym, st_shndx) : offsetof(Elf32_Sym, st_shndx);
     r->result->n_read++;
     /* With an addend it is not the function's address. */
     if (type == N_TYPES || symbol == 0 || addend != 0)
@@ -248,6 +249,7 @@ static int read_relocation(void *context, uint64_t place, uint64_t info, int64_t
                                     .name = name,
                                     .version = version_of(r, symbol),
                                     .type = types[type].type,
+                                    .is_defined = cairn_slots_u16(entry + shndx_at) != SHN_UNDEF,
                                     .kind = types[type].kind};
     r->has_stopped = r->each(r->context, &slot) != 0;
     return r->has_stopped;

@@ -48,6 +48,7 @@ struct cairn_slot {
     const char *name;    /* borrowed from the image */
     const char *version; /* "GLIBC_2.14", borrowed; NULL: it has none */
     uint32_t type;       /* of the relocation */
+    bool is_defined;     /* the module has the function itself */
     enum cairn_slots_kind kind;
 };
 
