@@ -3,7 +3,7 @@
 #include "cli/hook.h"
 #include "cli/parts.h"
 
-static const struct cli_command *const parts[] = {&cli_hook_move, NULL};
+static const struct cli_command *const parts[] = {&cli_hook_plan, &cli_hook_move, NULL};
 
 static int run_words(char **words)
 {

@@ -22,6 +22,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "select": ("base profile", "filters of samples, threads and frames"),
     "code": ("base elf", "instructions: length, target, size of a function"),
     "hook": ("base code", "moved code, and plans to divert functions"),
+    "plans": ("base elf proc hook", "plans for files and processes"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
     "stream": ("base profile", "from events of processes to a profile"),
     # Of rt only the layout of the tracker's state, and words.
@@ -52,7 +53,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "klog": "klog", "import": "import", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "plans": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
