@@ -20,28 +20,79 @@ template <class T> static T *seen(T *block)
 }
 
 extern "C" {
-void *sample_malloc(size_t n) { return seen(malloc(n)); }
-void *sample_calloc(size_t n) { return seen(calloc(n, 2)); }
-void *sample_realloc(void *block, size_t n) { return seen(realloc(block, n)); }
-void *sample_reallocarray(void *block, size_t n) { return seen(reallocarray(block, n, 2)); }
+void *sample_malloc(size_t n)
+{
+    return seen(malloc(n));
+}
+void *sample_calloc(size_t n)
+{
+    return seen(calloc(n, 2));
+}
+void *sample_realloc(void *block, size_t n)
+{
+    return seen(realloc(block, n));
+}
+void *sample_reallocarray(void *block, size_t n)
+{
+    return seen(reallocarray(block, n, 2));
+}
 void *sample_memalign(size_t n)
 {
     void *block = nullptr;
     return posix_memalign(&block, 64, n) == 0 ? seen(block) : nullptr;
 }
-void *sample_aligned(size_t n) { return seen(aligned_alloc(64, n)); }
-void *sample_new(size_t n) { return seen(::operator new(n)); }
-void *sample_new_array(size_t n) { return seen(::operator new[](n, std::nothrow)); }
-void *sample_new_aligned(size_t n) { return seen(::operator new(n, std::align_val_t(128))); }
-void sample_free(void *block) { free(block); }
-void sample_kept_free(void *block) { kept_free(block); }
-void sample_data_free(void *block) { in_data(block); }
-void sample_delete(void *block) { ::operator delete(block); }
-char *sample_strdup() { return seen(strdup("hello")); }
-char *sample_strndup() { return seen(strndup("hello", 3)); }
-wchar_t *sample_wcsdup() { return seen(wcsdup(L"hello")); }
-char *sample_realpath() { return seen(realpath("/usr/../usr", nullptr)); }
-char *sample_getcwd() { return seen(getcwd(nullptr, 0)); }
+void *sample_aligned(size_t n)
+{
+    return seen(aligned_alloc(64, n));
+}
+void *sample_new(size_t n)
+{
+    return seen(::operator new(n));
+}
+void *sample_new_array(size_t n)
+{
+    return seen(::operator new[](n, std::nothrow));
+}
+void *sample_new_aligned(size_t n)
+{
+    return seen(::operator new(n, std::align_val_t(128)));
+}
+void sample_free(void *block)
+{
+    free(block);
+}
+void sample_kept_free(void *block)
+{
+    kept_free(block);
+}
+void sample_data_free(void *block)
+{
+    in_data(block);
+}
+void sample_delete(void *block)
+{
+    ::operator delete(block);
+}
+char *sample_strdup()
+{
+    return seen(strdup("hello"));
+}
+char *sample_strndup()
+{
+    return seen(strndup("hello", 3));
+}
+wchar_t *sample_wcsdup()
+{
+    return seen(wcsdup(L"hello"));
+}
+char *sample_realpath()
+{
+    return seen(realpath("/usr/../usr", nullptr));
+}
+char *sample_getcwd()
+{
+    return seen(getcwd(nullptr, 0));
+}
 char *sample_asprintf()
 {
     char *text = nullptr;

@@ -5,13 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <memory_tracker.h>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
-
-#include <memory_tracker.h>
 
 static void *tracker, *sample;
 static std::string sample_name;
