@@ -20,8 +20,6 @@
 static const enum cairn_hook_cpu own_cpu = CAIRN_HOOK_X86_64;
 #elif defined(__aarch64__)
 static const enum cairn_hook_cpu own_cpu = CAIRN_HOOK_AARCH64;
-#else
-static const enum cairn_hook_cpu own_cpu = CAIRN_HOOK_CPU_NONE;
 #endif
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -182,7 +180,7 @@ static bool divert(int fd, const void *replacement, void **original)
 
 bool cairn_late_free_divert(void)
 {
-    int fd = own_cpu == CAIRN_HOOK_CPU_NONE ? -1 : cairn_sys_open("/proc/self/mem", O_RDWR, 0);
+    int fd = cairn_sys_open("/proc/self/mem", O_RDWR, 0);
     if (fd < 0)
         return false;
     bool done = divert(fd, (const void *)cairn_late_free, (void **)&cairn_heap_real.free);

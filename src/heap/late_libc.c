@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -175,6 +176,13 @@ HIDDEN unsigned long getauxval(unsigned long type)
     if (fd >= 0)
         syscall(SYS_close, fd);
     return value;
+}
+
+/* What libgcc's division on arm calls where it divides by zero. */
+HIDDEN int raise(int signal)
+{
+    (void)signal;
+    __builtin_trap();
 }
 
 /* Of words where it can be. The build forbids the compiler to make calls of these out of loops. */
