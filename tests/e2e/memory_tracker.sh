@@ -139,7 +139,7 @@ has out '-5: the heap tracker has no room for its state: CAIRN_HEAP_DIR' "no fol
 # What it does is said on stderr, or to the function that the program gave.
 run "debug" ./linked/memory_tracker say
 has log "cairn: heap tracker: live, its state is in $PWD/states/" "debug"
-has log 'cairn: heap tracker: hook: this version tracks the whole program' "debug"
+has log 'cairn: heap tracker: hook: a linked or preloaded tracker records the whole program' "debug"
 cat >sink.c <<'PROGRAM'
 #include <cairn/log.h>
 #include <memory_tracker.h>

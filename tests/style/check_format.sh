@@ -7,7 +7,7 @@ set -eu
 cd "$1"
 failed=0
 c_folders=
-for folder in src cli include tests bench demo examples; do
+for folder in src cli include bindings tests bench demo examples; do
     [ ! -d "$folder" ] || c_folders="$c_folders $folder"
 done
 if command -v clang-format >/dev/null; then

@@ -44,7 +44,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
-    "heap": ("base rt unwind", "the allocation tracker, inside the target"),
+    "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
@@ -54,7 +54,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "klog": "klog", "import": "import", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
