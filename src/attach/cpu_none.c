@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* No file for this CPU yet: every attach is refused before it begins, by cairn_cpu_machine. */
+#include "attach/cpu.h"
+
+const struct cairn_span cairn_cpu_call_insn = {NULL, 0};
+const uint16_t cairn_cpu_machine = 0;
+const struct cairn_span cairn_cpu_thread_code = {NULL, 0};
+const unsigned cairn_cpu_return_at = 0;
+
+bool cairn_cpu_knows(const struct cairn_still_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
+uint64_t cairn_cpu_ip(const struct cairn_still_regs *regs)
+{
+    (void)regs;
+    return 0;
+}
+
+void cairn_cpu_set_call(struct cairn_still_regs *regs, uint64_t va, long number,
+                        const uint64_t args[CAIRN_CALL_ARGS])
+{
+    (void)regs;
+    (void)va;
+    (void)number;
+    (void)args;
+}
+
+bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t *ret_result)
+{
+    (void)regs;
+    (void)va;
+    (void)ret_result;
+    return false;
+}
+
+bool cairn_cpu_mend(struct cairn_still_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
+void cairn_cpu_set_entry(struct cairn_still_regs *regs, uint64_t entry, uint64_t sp, uint64_t arg)
+{
+    (void)regs;
+    (void)entry;
+    (void)sp;
+    (void)arg;
+}
+
+bool cairn_cpu_returned(const struct cairn_still_regs *regs, uint64_t code_va, int *ret_result)
+{
+    (void)regs;
+    (void)code_va;
+    (void)ret_result;
+    return false;
+}
+
+void cairn_cpu_skip_call(struct cairn_still_regs *regs)
+{
+    (void)regs;
+}
