@@ -85,7 +85,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_tracked_heap *heap,
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
                                                    const struct cairn_heap_death *death)
 {
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     if (!own || !cairn_heap_is_idle(own) || !death->entry)
         return;
     own->idle = cairn_heap_sp();
@@ -124,18 +124,41 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
     return death;
 }
 
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
+note_if_known(struct cairn_tracked_heap *heap, struct cairn_heap_own *own, const void *block)
+{
+    const _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, cairn_heap_va(block));
+    uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+    return entry ? note_death(heap, own, block, cairn_heap_entry_kind(entry))
+                 : (struct cairn_heap_death){0};
+}
+
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_forget(const void *block)
 {
     int saved = errno;
     struct cairn_tracked_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
     if (own) {
-        const _Atomic(uint64_t) *place =
-            cairn_heap_shadow_reach(&heap->shadow, cairn_heap_va(block));
-        uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
-        if (entry)
-            note_death(heap, own, block, cairn_heap_entry_kind(entry));
+        note_if_known(heap, own, block);
         cairn_heap_call_end(own);
     }
     errno = saved;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_if_known(const void *block)
+{
+    if (cairn_heap_hot->idle == CAIRN_HEAP_IDLE_SAMPLES && !is_recorded(cairn_heap_hot, block))
+        return (struct cairn_heap_death){0};
+    int saved = errno;
+    struct cairn_heap_death death = {0};
+    struct cairn_tracked_heap *heap;
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
+    if (own) {
+        death = note_if_known(heap, own, block);
+        cairn_heap_call_end(own);
+    } else if (heap) {
+        death = cairn_heap_died_within(heap, block);
+    }
+    errno = saved;
+    return death;
 }

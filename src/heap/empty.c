@@ -37,7 +37,7 @@ CAIRN_THREAD_BLOCK_ACCESS static bool all_were_outside(uint32_t look)
     for (uint32_t i = 0; i < n; i++) {
         struct cairn_heap_own *own =
             (struct cairn_heap_own *)(void *)cairn_thread_at(&cairn_heap_threads, i);
-        if (!own || own == cairn_heap_own || own->outside == look)
+        if (!own || own == cairn_heap_mine || own->outside == look)
             continue;
         if (is_outside(own))
             own->outside = look;

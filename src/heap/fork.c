@@ -46,7 +46,7 @@ static void end_copy(void)
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_fork_prepare(void)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     /* Not within a call, which may hold any lock. */
     if (!heap || !heap->settings.fork_copy || !own || !cairn_heap_is_idle(own))
         return;

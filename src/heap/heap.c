@@ -61,7 +61,9 @@ struct cairn_tracked_heap *cairn_heap_new(const struct cairn_heap_settings *sett
         return NULL;
     memcpy(&heap->settings, settings, sizeof(*settings));
     heap->shadow.granule_bits = settings->granule_bits;
-    if (!cairn_heap_state_make(&heap->state, settings->dir, settings->max_bytes)) {
+    int fd = settings->fd_plus_1 - 1;
+    if (fd >= 0 ? !cairn_heap_state_make_in(&heap->state, fd, settings->max_bytes)
+                : !cairn_heap_state_make(&heap->state, settings->dir, settings->max_bytes)) {
         cairn_pages_unmap(heap, sizeof(*heap));
         return NULL;
     }

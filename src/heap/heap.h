@@ -31,6 +31,7 @@ struct cairn_heap_settings {
     bool no_stacks, mappings, fork_copy;
     bool own_dir;    /* nobody said where: then nobody else clears up (tidy.h) */
     uint32_t parent; /* whose child this is, by fork; 0 */
+    int fd_plus_1;   /* the state's file is there already: its descriptor + 1; 0: it is not */
 };
 
 struct cairn_tracked_heap {

@@ -9,6 +9,7 @@
 
 #include "heap/sample.h"
 #include "rt/heap_state.h"
+#include "rt/mine.h"
 #include "rt/thread.h"
 
 enum {
@@ -123,12 +124,33 @@ cairn_heap_leave_call(struct cairn_heap_own *own, uintptr_t ready)
 /* All threads' own. */
 extern struct cairn_thread_blocks cairn_heap_threads __attribute__((visibility("hidden")));
 
+/* Of a thread that has none: it is never idle. */
+extern struct cairn_heap_own cairn_heap_nobody __attribute__((visibility("hidden")));
+
 /* The calling thread's; NULL: it has none yet. And the same for who does not ask for that: where it
- * has none, one that is never idle. */
-extern _Thread_local struct cairn_heap_own *cairn_heap_own
+ * has none, one that is never idle. And the stack pointer of the call that has this thread make the
+ * state, or wait for it; 0: none. */
+#ifdef CAIRN_NO_TLS
+static inline struct cairn_heap_own *cairn_heap_own_or_nobody(struct cairn_heap_own *own)
+{
+    return __builtin_expect(own != NULL, 1) ? own : &cairn_heap_nobody;
+}
+
+static inline void cairn_heap_set_own(struct cairn_heap_own *own)
+{
+    cairn_mine()->heap_own = own;
+}
+#define cairn_heap_mine        (cairn_mine()->heap_own)
+#define cairn_heap_hot         cairn_heap_own_or_nobody(cairn_mine()->heap_own)
+#define cairn_heap_starting_at (cairn_mine()->starting_at)
+#else
+extern _Thread_local struct cairn_heap_own *cairn_heap_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern _Thread_local struct cairn_heap_own *cairn_heap_hot
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local uintptr_t cairn_heap_starting_at
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void cairn_heap_set_own(struct cairn_heap_own *own);
+#endif
 
 #endif /* CAIRN_HEAP_OWN_H */

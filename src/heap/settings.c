@@ -112,7 +112,7 @@ static uint64_t number_or(const char *const *list, const char *name, uint64_t ot
     return text && cairn_heap_settings_number(text, &value) ? value : otherwise;
 }
 
-static bool read_list(struct cairn_heap_settings *settings, const char *const *list)
+bool cairn_heap_settings_of(struct cairn_heap_settings *settings, const char *const *list)
 {
     uint64_t depth = number_or(list, "CAIRN_HEAP_DEPTH", CAIRN_HEAP_FRAMES);
     settings->depth = (uint32_t)(depth < 1                   ? 1
@@ -135,9 +135,9 @@ bool cairn_heap_settings_read(struct cairn_heap_settings *ret)
     if (getauxval(AT_SECURE))
         return false;
     if (environ)
-        return read_list(ret, (const char *const *)environ);
+        return cairn_heap_settings_of(ret, (const char *const *)environ);
     struct early *early = cairn_pages_map(sizeof(*early));
-    bool done = early && read_list(ret, read_early(early));
+    bool done = early && cairn_heap_settings_of(ret, read_early(early));
     cairn_pages_unmap(early, sizeof(*early));
     return done;
 }

@@ -27,6 +27,9 @@
 /* False: nothing is to be recorded. */
 bool cairn_heap_settings_read(struct cairn_heap_settings *ret);
 
+/* The same of a list of NAME=VALUE texts, NULL at its end, whoever the process belongs to. */
+bool cairn_heap_settings_of(struct cairn_heap_settings *ret, const char *const *list);
+
 /* Decimal digits to the end, no more than fit. */
 bool cairn_heap_settings_number(const char *text, uint64_t *ret);
 

@@ -16,17 +16,21 @@
 #include "rt/seal.h"
 #include "rt/sys.h"
 
-static struct cairn_heap_own nobody;
-_Thread_local struct cairn_heap_own *cairn_heap_own
+struct cairn_heap_own cairn_heap_nobody;
+#ifndef CAIRN_NO_TLS
+_Thread_local struct cairn_heap_own *cairn_heap_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 _Thread_local struct cairn_heap_own *cairn_heap_hot
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = &nobody;
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = &cairn_heap_nobody;
+_Thread_local uintptr_t cairn_heap_starting_at
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 void cairn_heap_set_own(struct cairn_heap_own *own)
 {
-    cairn_heap_hot = own ? own : &nobody;
-    cairn_heap_own = own;
+    cairn_heap_hot = own ? own : &cairn_heap_nobody;
+    cairn_heap_mine = own;
 }
+#endif
 
 enum { PAGE = 4096, OWN_PAGES = (sizeof(struct cairn_heap_own) + PAGE - 1) / PAGE };
 struct cairn_thread_blocks cairn_heap_threads = {.bytes = OWN_PAGES * PAGE,
@@ -47,9 +51,6 @@ static struct {
     struct cairn_lock lock;
     _Atomic(uint32_t) pid;
 } starting;
-
-/* The stack pointer of the call that has this thread make the state, or wait for it; 0: none. */
-static _Thread_local uintptr_t starting_at __attribute__((tls_model("initial-exec")));
 
 atomic_bool cairn_heap_off;
 unsigned cairn_heap_granule_bits = 3;
@@ -78,6 +79,7 @@ static struct cairn_tracked_heap *make(const struct cairn_heap_settings *setting
     struct cairn_tracked_heap *heap = cairn_heap_new(settings);
     if (!heap)
         return NULL;
+    process.settings.fd_plus_1 = 0; /* not for children of fork */
     process.wiped = cairn_pages_wipe_on_fork(&cairn_heap_root, sizeof(cairn_heap_root));
     process.heap = heap;
     process.pid = (uint32_t)getpid();
@@ -149,7 +151,7 @@ static void shut_out_sealed(void)
 static struct cairn_tracked_heap *start_process(uintptr_t sp)
 {
     if (atomic_load(&cairn_heap_off) || cairn_heap_starts_later ||
-        (starting_at && !was_left(starting_at, sp)))
+        (cairn_heap_starting_at && !was_left(cairn_heap_starting_at, sp)))
         return NULL;
     if (cairn_seal_forbids_files()) {
         shut_out_sealed();
@@ -160,14 +162,14 @@ static struct cairn_tracked_heap *start_process(uintptr_t sp)
         atomic_store(&starting.lock.word, 0);
     /* Before the lock is taken, so that there is no moment at which nobody knows who holds it. */
     cairn_lock_number = this_thread();
-    starting_at = sp;
+    cairn_heap_starting_at = sp;
     atomic_signal_fence(memory_order_seq_cst);
     cairn_lock_break(&starting.lock);
     cairn_lock_take(&starting.lock);
     struct cairn_tracked_heap *heap = start_locked();
     cairn_lock_give(&starting.lock);
     atomic_signal_fence(memory_order_seq_cst);
-    starting_at = 0;
+    cairn_heap_starting_at = 0;
     return heap;
 }
 
@@ -216,7 +218,7 @@ cairn_heap_start_thread(struct cairn_tracked_heap **ret_heap, uintptr_t sp)
     struct cairn_tracked_heap *heap =
         atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
     *ret_heap = heap = heap ? heap : start_process(sp);
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     if (!heap)
         return NULL;
     if (own && atomic_load_explicit(&own->head.owner, memory_order_relaxed) != 0 &&
@@ -234,8 +236,8 @@ cairn_heap_start_thread(struct cairn_tracked_heap **ret_heap, uintptr_t sp)
 
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings *settings)
 {
-    if (cairn_heap_own)
-        cairn_heap_own->idle = 0;
+    if (cairn_heap_mine)
+        cairn_heap_mine->idle = 0;
     memcpy(&process.settings, settings, sizeof(*settings));
     process.read = true;
     cairn_heap_wants_mappings = settings->mappings;
@@ -248,8 +250,8 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_start_anew(void)
     if (!cairn_heap_present())
         return;
     /* The next state may lie where this one does. */
-    if (cairn_heap_own)
-        cairn_heap_own->heap = NULL;
+    if (cairn_heap_mine)
+        cairn_heap_mine->heap = NULL;
     cairn_heap_set_own(NULL);
     atomic_store(&cairn_heap_root.heap, NULL);
 }

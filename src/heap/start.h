@@ -18,7 +18,7 @@ struct cairn_heap_own *cairn_heap_start_thread(struct cairn_tracked_heap **ret_h
 CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_heap_own *
 cairn_heap_call_begin(struct cairn_tracked_heap **ret_heap, uintptr_t sp)
 {
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     if (!own || !cairn_heap_is_idle(own))
         return cairn_heap_start_thread(ret_heap, sp);
     own->idle = sp;

@@ -156,22 +156,14 @@ void cairn_heap_state_reserve(struct cairn_tracked_state *state)
     cairn_lock_give(&state->lock);
 }
 
-bool cairn_heap_state_make(struct cairn_tracked_state *state, const char *dir, uint64_t max_bytes)
+/* Chunk 0 and the header, in the file that is open. */
+static bool begin(struct cairn_tracked_state *state, uint64_t ticks, uint64_t max_bytes)
 {
-    uint32_t n_before;
-    uint64_t ticks = cairn_heap_file_start_ticks("/proc/self/stat");
-    if (!cairn_heap_file_make(&state->file, dir, ticks, &n_before))
-        return false;
     uint32_t chunks = cairn_heap_file_grow(&state->file, 0, CAIRN_HEAP_CHUNK)
                           ? reserve(state, chunks_wanted(max_bytes))
                           : 0;
-    if (chunks == 0) {
-        cairn_heap_state_remove(state);
-        cairn_sys_close(state->file.fd);
+    if (chunks == 0)
         return false;
-    }
-    if (n_before > 0)
-        mark_execed(dir, ticks, n_before - 1);
     struct cairn_heap_header *header = state->header;
     header->version = CAIRN_HEAP_VERSION;
     header->word = sizeof(void *);
@@ -181,6 +173,34 @@ bool cairn_heap_state_make(struct cairn_tracked_state *state, const char *dir, u
     atomic_store(&header->n_chunks, 1);
     atomic_store(&state->n_chunks, 1);
     set_row(state, 0, CAIRN_HEAP_TABLE, 1, 0, 0);
+    return true;
+}
+
+bool cairn_heap_state_make(struct cairn_tracked_state *state, const char *dir, uint64_t max_bytes)
+{
+    uint32_t n_before;
+    uint64_t ticks = cairn_heap_file_start_ticks("/proc/self/stat");
+    if (!cairn_heap_file_make(&state->file, dir, ticks, &n_before))
+        return false;
+    if (!begin(state, ticks, max_bytes)) {
+        cairn_heap_state_remove(state);
+        cairn_sys_close(state->file.fd);
+        return false;
+    }
+    if (n_before > 0)
+        mark_execed(dir, ticks, n_before - 1);
+    go_by_pages(state, CAIRN_HEAP_CHUNK);
+    return true;
+}
+
+bool cairn_heap_state_make_in(struct cairn_tracked_state *state, int fd, uint64_t max_bytes)
+{
+    struct cairn_sys_stat found;
+    if (cairn_sys_stat_fd(fd, &found) < 0)
+        return false;
+    state->file = (struct cairn_heap_file){.fd = fd, .dev = found.dev, .ino = found.ino};
+    if (!begin(state, cairn_heap_file_start_ticks("/proc/self/stat"), max_bytes))
+        return false;
     go_by_pages(state, CAIRN_HEAP_CHUNK);
     return true;
 }

@@ -54,6 +54,8 @@ struct cairn_tracked_state {
 /* Makes the file in `dir` (heap/file.h) and chunk 0. At most `max_bytes`, fewer where RLIMIT_AS
  * asks for that. False: it cannot be; nothing is left behind. */
 bool cairn_heap_state_make(struct cairn_tracked_state *state, const char *dir, uint64_t max_bytes);
+/* The same in an empty file that is open; `fd` is the state's from then on, unless that fails. */
+bool cairn_heap_state_make_in(struct cairn_tracked_state *state, int fd, uint64_t max_bytes);
 /* Unmaps it and closes the descriptor: in a child of fork, whose parent goes on with it. */
 void cairn_heap_state_leave(struct cairn_tracked_state *state);
 

@@ -49,6 +49,10 @@ void *cairn_heap_born_to_new_caller(struct cairn_heap_own *own, void *block, uin
 /* Takes a block out, if it is known, whatever its kind: another birth of it follows. */
 void cairn_heap_forget(const void *block);
 
+/* The death of a block of whatever kind; none of one that is not known, which is no loss: for who
+ * sees the births of some callers alone. */
+struct cairn_heap_death cairn_heap_died_if_known(const void *block);
+
 /* What was taken out for a realloc that failed: the block lives as if nothing had been. */
 void cairn_heap_put_back(const void *block, const struct cairn_heap_death *death);
 

@@ -5,7 +5,7 @@
 /* Whose own does not say that a call is under way says so here: heap/empty.h. */
 CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_tracked_heap *heap)
 {
-    const struct cairn_heap_own *own = cairn_heap_own;
+    const struct cairn_heap_own *own = cairn_heap_mine;
     bool reads = !own || own->idle == 0 || cairn_heap_is_idle(own);
     if (reads)
         cairn_heap_state_read_begin(&heap->state);

@@ -15,8 +15,10 @@ enum {
 #endif
 };
 
+#ifndef CAIRN_NO_TLS
 _Thread_local uint32_t cairn_lock_number
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
 
 /* Who waited takes it as one for which others wait: there may be. */
 void cairn_lock_wait(struct cairn_lock *lock)

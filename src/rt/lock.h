@@ -15,14 +15,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rt/mine.h"
+
 struct cairn_lock {
     _Atomic(uint32_t) word; /* 0: free; else the holder's number << 1 | somebody waits */
 };
 
 /* The calling thread's number, which no other one that uses the same locks has (gettid(2)); 0: it
  * has none. */
+#ifdef CAIRN_NO_TLS
+#define cairn_lock_number (cairn_mine()->lock_number)
+#else
 extern _Thread_local uint32_t cairn_lock_number
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
 
 enum { CAIRN_LOCK_NOBODY = 1 << 30 /* what holds a lock without a number */ };
 

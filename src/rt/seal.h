@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rt/mine.h"
+
 enum cairn_seal {
     CAIRN_SEAL_NONE,   /* all of them */
     CAIRN_SEAL_FILTER, /* what each malloc needs: mmap, munmap, futex */
@@ -25,8 +27,12 @@ extern atomic_uint cairn_seal __attribute__((visibility("hidden")));
 
 /* The child of vfork(2) that this thread waits for has sealed itself alone: the number of its
  * process. 0: none. */
+#ifdef CAIRN_NO_TLS
+#define cairn_seal_of_child (cairn_mine()->seal_of_child)
+#else
 extern _Thread_local uint32_t cairn_seal_of_child
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
 
 static inline unsigned cairn_seal_kind(void)
 {

@@ -14,8 +14,10 @@
 #include "rt/seal.h"
 
 atomic_uint cairn_seal;
+#ifndef CAIRN_NO_TLS
 _Thread_local uint32_t cairn_seal_of_child
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
 
 /* `call` as long as it is interrupted; its result or a negative errno: EPERM behind a seal. */
 #define UNTIL_DONE(call)                                                                           \

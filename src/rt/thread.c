@@ -20,10 +20,22 @@ static long call(long number, long a, long b, long c)
     return got < 0 ? failed : got;
 }
 
+#ifdef CAIRN_NO_TLS
+/* A block belongs to a thread pointer (rt/mine.h), and so to whoever has that pointer next. */
+enum { BY_NUMBER = 0 };
+#else
+enum { BY_NUMBER = 1 };
+#endif
+
+static bool is_ended(uint32_t tid)
+{
+    return BY_NUMBER && call(SYS_tgkill, getpid(), tid, 0) == -ESRCH;
+}
+
 static bool is_dead(uint32_t tid, uint32_t self)
 {
     /* Of those that live one has our number: a block that says so is left from one before us. */
-    return tid == 0 || tid == self || call(SYS_tgkill, getpid(), tid, 0) == -ESRCH;
+    return tid == 0 || (BY_NUMBER && tid == self) || is_ended(tid);
 }
 
 static _Atomic(uintptr_t) *table_of(struct cairn_thread_blocks *blocks)
@@ -116,8 +128,7 @@ struct cairn_thread_head *cairn_thread_at(const struct cairn_thread_blocks *bloc
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_thread_is_gone(const struct cairn_thread_head *head)
 {
     uint32_t owner = (uint32_t)atomic_load(&head->owner);
-    return owner == 0 ||
-           (!cairn_seal_forbids_files() && call(SYS_tgkill, getpid(), owner, 0) == -ESRCH);
+    return owner == 0 || (!cairn_seal_forbids_files() && is_ended(owner));
 }
 
 uint32_t cairn_thread_count(const struct cairn_thread_blocks *blocks)

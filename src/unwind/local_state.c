@@ -4,9 +4,11 @@
 
 #include "rt/sys.h"
 
-_Thread_local struct cairn_local_mine cairn_local_mine
+#ifndef CAIRN_NO_TLS
+_Thread_local struct cairn_local_claim cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
-_Static_assert(sizeof(struct cairn_local_mine) <= 64, "room in the static TLS block is scarce");
+#endif
+_Static_assert(sizeof(struct cairn_local_claim) <= 64, "room in the static TLS block is scarce");
 
 static struct cairn_thread_blocks blocks = {.bytes = sizeof(struct cairn_local_state)};
 

@@ -23,6 +23,7 @@
 
 #include <cairn/unwind.h>
 
+#include "rt/mine.h"
 #include "rt/thread.h"
 #include "unwind/local.h"
 #include "unwind/local_memo.h"
@@ -132,12 +133,16 @@ struct cairn_local_state {
 
 /* Initial-exec, for the general way calls malloc at a thread's first access; and small, so that a
  * library which is loaded late still finds room in the static block. */
-struct cairn_local_mine {
+struct cairn_local_claim {
     struct cairn_local_state *state;
     uint64_t owner; /* what its head says while it is ours */
 };
-extern _Thread_local struct cairn_local_mine cairn_local_mine
+#ifdef CAIRN_NO_TLS
+#define cairn_local_mine (cairn_mine()->walk)
+#else
+extern _Thread_local struct cairn_local_claim cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
 
 /* Forgets the last walk. The next one is near `sp`. */
 CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn_local_state *state,

@@ -201,10 +201,10 @@ CAIRN_THREAD_BLOCK_ACCESS static void *stay_within(void *unused)
 {
     (void)unused;
     born(at(30, 0), 8);
-    cairn_heap_enter(cairn_heap_own);
+    cairn_heap_enter(cairn_heap_mine);
     atomic_store(&other.stage, 1);
     await(2);
-    cairn_heap_own->idle = cairn_heap_own->ready;
+    cairn_heap_mine->idle = cairn_heap_mine->ready;
     atomic_store(&other.stage, 3);
     await(4);
     return NULL;

@@ -10,7 +10,7 @@ static void begin_and_leave(struct cairn_local_frame_at caller, enum how how)
 {
     struct cairn_local_capture capture;
     struct cairn_local_again again = {.n = 0};
-    cairn_heap_own->idle = caller.sp;
+    cairn_heap_mine->idle = caller.sp;
     if (how == LEFT_AGAIN)
         again = cairn_local_again(caller.ret, caller.sp, caller.fp);
     assert_true(again.n || cairn_local_capture(&caller, &capture));
@@ -62,7 +62,7 @@ static void stacks_are_hashed_anew_behind_a_call_that_was_left(void **state)
     (void)state;
     blocks_after_it_have_their_own_stacks(LEFT_AGAIN);
     blocks_after_it_have_their_own_stacks(LEFT_CAPTURED);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    assert_true(cairn_heap_is_idle(cairn_heap_mine));
 }
 
 int main(void)

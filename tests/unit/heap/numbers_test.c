@@ -95,7 +95,7 @@ static void other_code_at_the_same_addresses_has_other_numbers(void **state)
     for (unsigned i = 0; i < n_blocks; i++) {
         if (i == 2) {
             atomic_fetch_add(&cairn_heap_present()->stacks.seed, 1);
-            cairn_heap_own->generation--; /* as if a module had gone */
+            cairn_heap_mine->generation--; /* as if a module had gone */
         }
         by(i % 2, 2, blocks[i]);
     }

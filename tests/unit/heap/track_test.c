@@ -264,7 +264,7 @@ static void without_stacks_a_caller_has_a_number(void **state)
                 is_of_caller(heap, number_at(blocks[2])));
     assert_false(is_of_caller(heap, number_at(blocks[4])));
     /* Where a module was unloaded, the caller is looked up again. */
-    cairn_heap_own->callers[(0x1000 ^ 0x1000 >> 10) % CAIRN_HEAP_CALLERS].number = 12345;
+    cairn_heap_mine->callers[(0x1000 ^ 0x1000 >> 10) % CAIRN_HEAP_CALLERS].number = 12345;
     atomic_fetch_add(&cairn_unload_generation, 1);
     cairn_heap_born_fully(blocks[3], 1, CAIRN_HEAP_KIND_MALLOC, 0x1000, cairn_heap_sp(), 0);
     assert_int_not_equal(number_at(blocks[3]), 12345);

@@ -18,7 +18,7 @@ static void what_changes_in_the_header_is_seen_by_the_next_block(void **state)
     died(high);
     for (int i = 0; i < 2; i++)
         born(blocks[i], 8);
-    const struct cairn_heap_own *own = cairn_heap_own;
+    const struct cairn_heap_own *own = cairn_heap_mine;
     assert_int_equal(own->idle, cairn_heap_turn_of(&header->turn));
     header->epoch = 5; /* as who sets a mark from outside does it */
     header->turn += CAIRN_HEAP_OTHERS_TURN;
@@ -48,7 +48,7 @@ static void zeros_in_the_header_are_no_turn(void **state)
     static char blocks[2][64] __attribute__((aligned(128)));
     born(blocks[0], 8);
     struct cairn_heap_header *header = cairn_heap_present()->state.header;
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     struct cairn_heap_thread *shared = own->shared;
     header->turn = 0;
     own->idle = 0;

@@ -62,7 +62,7 @@ static void a_call_left_by_longjmp_costs_no_stacks(void **state)
     sigaction(SIGALRM, &before, NULL);
     one_way(last);
     assert_int_not_equal(number_at(last), 0);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    assert_true(cairn_heap_is_idle(cairn_heap_mine));
 }
 
 static void once_after(suseconds_t microseconds)
@@ -118,7 +118,7 @@ static void a_first_call_left_by_longjmp_is_made_again(void **state)
         cairn_heap_start_anew();
         n_left += !has_stack_within(1 + 2 * took * i / MOMENTS);
         assert_true(has_stack_within(LONG));
-        assert_true(cairn_heap_is_idle(cairn_heap_own));
+        assert_true(cairn_heap_is_idle(cairn_heap_mine));
         cairn_heap_state_remove(&cairn_heap_present()->state);
     }
     sigaction(SIGALRM, &before, NULL);
@@ -133,7 +133,7 @@ static void a_handler_within_a_call_finds_it_under_way(void **state)
     static char blocks[3][64] __attribute__((aligned(256)));
     char *first = blocks[0], *inner = blocks[1], *after = blocks[2];
     one_way(first);
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     const uintptr_t interrupted = (uintptr_t)__builtin_frame_address(0) + FAR;
     own->idle = interrupted;
     one_way(inner);
@@ -167,16 +167,16 @@ static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
     sigaction(SIGUSR1, &action, &before);
     uintptr_t under_way[] = {16, UINTPTR_MAX / 32 * 16}; /* below it, and above */
     for (int i = 0; i < 2; i++) {
-        cairn_heap_own->idle = under_way[i];
+        cairn_heap_mine->idle = under_way[i];
         number_on_other_stack = 1;
         raise(SIGUSR1);
         assert_int_equal(number_on_other_stack, 0);
-        assert_int_equal(cairn_heap_own->idle, under_way[i]);
+        assert_int_equal(cairn_heap_mine->idle, under_way[i]);
     }
     /* That which was under way in a handler there, which is no more. */
-    cairn_heap_own->idle = (uintptr_t)room + sizeof(room) / 2;
+    cairn_heap_mine->idle = (uintptr_t)room + sizeof(room) / 2;
     one_way(handled[0]);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    assert_true(cairn_heap_is_idle(cairn_heap_mine));
     sigaction(SIGUSR1, &before, NULL);
     sigaltstack(&none, NULL);
 }
@@ -246,7 +246,7 @@ static void mappings_are_told_call_by_call(void **state)
     cairn_heap_map_made(&call, 0x20000, 5000, CAIRN_HEAP_MAP_BREAK);
     cairn_heap_map_made(&call, 0x30000, 0, CAIRN_HEAP_MAP_MEMORY); /* nothing */
     cairn_heap_map_end(&call);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    assert_true(cairn_heap_is_idle(cairn_heap_mine));
     assert_int_equal(maps->lock.word, 0);
     assert_int_equal(header->live_maps, 2);
     size_t page = cairn_pages_size();
@@ -270,7 +270,7 @@ static void mappings_are_told_call_by_call(void **state)
     cairn_heap_map_end(&call);
     assert_int_equal(header->live_maps, 0);
     /* In a handler that interrupts a call of this thread, it can only be counted. */
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_mine;
     own->idle = (uintptr_t)__builtin_frame_address(0) + FAR;
     begin_map(&call);
     cairn_heap_map_lock(&call);
