@@ -23,6 +23,12 @@ struct cairn_still_regs {
 /* The ELF machine of programs that can be attached to; 0: none, this CPU's file is not written. */
 extern const uint16_t cairn_cpu_machine;
 
+/* The relocations that a library of this CPU has, by their numbers (its psABI). */
+struct cairn_cpu_relocs {
+    uint32_t relative, absolute, glob_dat, jump_slot;
+};
+extern const struct cairn_cpu_relocs cairn_cpu_relocs;
+
 /* The instruction of a system call. */
 extern const struct cairn_span cairn_cpu_call_insn;
 
@@ -35,8 +41,8 @@ extern const unsigned cairn_cpu_return_at;
 /* False: these registers are of a 32-bit thread, or of no thread that is known here. */
 bool cairn_cpu_knows(const struct cairn_still_regs *regs);
 
-/* Makes the thread call the system next: at `va` stands cairn_cpu_call_insn. The kernel
- * will not take it for the end of a call that it has to begin anew. */
+/* Makes the thread call the system next: at `va` stands cairn_cpu_call_insn. The kernel will not
+ * take it for the end of a call that it has to begin anew. */
 void cairn_cpu_set_call(struct cairn_still_regs *regs, uint64_t va, long number,
                         const uint64_t args[CAIRN_CALL_ARGS]);
 
@@ -48,9 +54,12 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
  * False: it is no such call, and nothing is changed. */
 bool cairn_cpu_mend(struct cairn_still_regs *regs);
 
-/* A thread that calls `entry` with `arg`; at `sp`, 8 below a multiple of 16, it has where it
- * returns to. */
-void cairn_cpu_set_entry(struct cairn_still_regs *regs, uint64_t entry, uint64_t sp, uint64_t arg);
+/* A thread that calls a function; at `sp`, 8 below a multiple of 16, is where that returns to. */
+struct cairn_cpu_entry {
+    uint64_t va, arg, sp;
+    uint64_t thread_pointer;
+};
+void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry);
 
 /* At the beginning of a call: is it that at the end of cairn_cpu_thread_code, which lies at
  * `code_va`? Then what the function returned. And makes it no call. */

@@ -4,6 +4,7 @@
 
 const struct cairn_span cairn_cpu_call_insn = {NULL, 0};
 const uint16_t cairn_cpu_machine = 0;
+const struct cairn_cpu_relocs cairn_cpu_relocs = {0, 0, 0, 0};
 const struct cairn_span cairn_cpu_thread_code = {NULL, 0};
 const unsigned cairn_cpu_return_at = 0;
 
@@ -42,12 +43,10 @@ bool cairn_cpu_mend(struct cairn_still_regs *regs)
     return false;
 }
 
-void cairn_cpu_set_entry(struct cairn_still_regs *regs, uint64_t entry, uint64_t sp, uint64_t arg)
+void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry)
 {
     (void)regs;
     (void)entry;
-    (void)sp;
-    (void)arg;
 }
 
 bool cairn_cpu_returned(const struct cairn_still_regs *regs, uint64_t code_va, int *ret_result)

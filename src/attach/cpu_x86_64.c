@@ -19,6 +19,10 @@ enum {
 static const uint8_t syscall_insn[] = {0x0f, 0x05};
 const struct cairn_span cairn_cpu_call_insn = {syscall_insn, sizeof syscall_insn};
 const uint16_t cairn_cpu_machine = EM_X86_64;
+const struct cairn_cpu_relocs cairn_cpu_relocs = {.relative = R_X86_64_RELATIVE,
+                                                  .absolute = R_X86_64_64,
+                                                  .glob_dat = R_X86_64_GLOB_DAT,
+                                                  .jump_slot = R_X86_64_JUMP_SLOT};
 
 enum { RETURN_AT = 2, EXIT_END = 11 };
 static const uint8_t thread_code[] = {
@@ -115,16 +119,17 @@ bool cairn_cpu_mend(struct cairn_still_regs *regs)
     return true;
 }
 
-void cairn_cpu_set_entry(struct cairn_still_regs *regs, uint64_t entry, uint64_t sp, uint64_t arg)
+void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry)
 {
     enum { DIRECTION = 0x400 };
     struct user_regs_struct user = load(regs);
-    user.rip = entry;
-    user.rdi = arg;
+    user.rip = entry->va;
+    user.rdi = entry->arg;
     user.rax = 0;
     user.orig_rax = ~0ULL;
     user.rbp = 0;
-    user.rsp = sp;
+    user.rsp = entry->sp;
+    user.fs_base = entry->thread_pointer;
     user.eflags &= ~(unsigned long long)DIRECTION;
     store(regs, &user);
 }

@@ -3,7 +3,8 @@
  * What our thread has, in one mapping of the process:
  *
  *     code_va    cairn_cpu_thread_code, read and executed; written from outside
- *     page_va    words for its calls, and above them the stack, which begins at its other end
+ *     page_va    words for its calls, and above them the stack, which begins at STACK_END
+ *                what its thread pointer points into: the program's belong to the program's threads
  *
  * Until the code is there, a call is made where the program has the instruction; from then on our
  * thread ends itself if we are killed.
@@ -22,7 +23,13 @@
 #include "proc/process.h"
 #include "proc/threads.h"
 
-enum { PAGE = 4096, ROOM = 64 * PAGE, CODE_BYTES = PAGE };
+enum {
+    PAGE = 4096,
+    CODE_BYTES = PAGE,
+    STACK_END = 64 * PAGE,  /* from page_va on */
+    POINTED_AT = 72 * PAGE, /* in zeros: libcs look below it and above it */
+    ROOM = 80 * PAGE
+};
 
 /* The thread's own identity, and all that its process shares; its stack is the held one's until we
  * give it another. */
@@ -225,11 +232,18 @@ int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t
                        int timeout_ms, int *ret_result, struct cairn_err *err)
 {
     struct cairn_still_regs regs = foothold->thread.saved;
-    uint64_t sp = foothold->page_va + ROOM - PAGE - 8;
+    const struct cairn_cpu_entry entry = {.va = fn_va,
+                                          .arg = arg,
+                                          .sp = foothold->page_va + STACK_END - 8,
+                                          .thread_pointer = foothold->page_va + POINTED_AT};
     uint64_t back = foothold->code_va + cairn_cpu_return_at;
-    int result = cairn_target_write(foothold->target, sp, &back, sizeof back, err);
+    int result = cairn_target_write(foothold->target, entry.sp, &back, sizeof back, err);
+    /* The word there is the pointer itself (x86-64 psABI, variant II). */
+    if (result == CAIRN_OK)
+        result = cairn_target_write(foothold->target, entry.thread_pointer, &entry.thread_pointer,
+                                    sizeof entry.thread_pointer, err);
     if (result < 0)
         return result;
-    cairn_cpu_set_entry(&regs, fn_va, sp, arg);
+    cairn_cpu_set_entry(&regs, &entry);
     return cairn_hold_run(&foothold->thread, &regs, timeout_ms, ret_result, err);
 }

@@ -16,7 +16,7 @@
 
 #include "attach/cpu.h"
 
-enum { CAIRN_HOLD_TIMEOUT_MS = 100 };
+enum { CAIRN_HOLD_TIMEOUT_MS = 1000 };
 
 struct cairn_stilled {
     int pid, tid;

@@ -43,7 +43,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
-    "attach": ("base proc", "own threads in a running process"),
+    "attach": ("base elf proc", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }
