@@ -28,6 +28,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_stack, &cli_cmd_trace,
     &cli_cmd_record,
     &cli_cmd_heap,
+    &cli_cmd_hook,
     &cli_cmd_resolve,
     &cli_cmd_symbolize,
     &cli_cmd_addr2line,

@@ -49,7 +49,7 @@ static int open_mapped(int pid, const struct cairn_map *map)
 
 /* All mappings of one file that lie together around `va`. */
 static void find_bounds(const struct cairn_maps *maps, const struct cairn_map *map,
-                        struct cairn_listed_module *module)
+                        struct cairn_loaded_module *module)
 {
     module->low = map->start;
     module->high = map->end;
@@ -65,9 +65,9 @@ static void find_bounds(const struct cairn_maps *maps, const struct cairn_map *m
 
 /* `map` is any mapping of the module. The bias is the mapping's and not the list's. */
 static int add_module(const struct cairn_target_process *target, const struct cairn_map *map,
-                      struct cairn_listed_modules *modules, struct cairn_err *err)
+                      struct cairn_loaded_modules *modules, struct cairn_err *err)
 {
-    struct cairn_listed_module module = {.path = cairn_strdup(map->path)};
+    struct cairn_loaded_module module = {.path = cairn_strdup(map->path)};
     uint64_t vaddr;
     if (!module.path || cairn_grow((void **)&modules->items, &modules->cap, modules->n + 1,
                                    sizeof *modules->items) < 0) {
@@ -91,7 +91,7 @@ static int add_module(const struct cairn_target_process *target, const struct ca
 
 /* Where r_map is; 0: there is no such list. */
 static uint64_t find_list(const struct cairn_target_process *target,
-                          const struct cairn_listed_module *program)
+                          const struct cairn_loaded_module *program)
 {
     struct cairn_elf_segment segment;
     Elf64_Dyn entry;
@@ -113,12 +113,12 @@ static uint64_t find_list(const struct cairn_target_process *target,
 
 /* The program itself is the first of it, and is there already. */
 static int read_list(const struct cairn_target_process *target,
-                     struct cairn_listed_modules *modules, struct cairn_err *err)
+                     struct cairn_loaded_modules *modules, struct cairn_err *err)
 {
     struct list_entry entry;
     uint64_t at = find_list(target, &modules->items[0]);
     int result = CAIRN_OK;
-    for (int i = 0; at && i < CAIRN_LISTED_MAX && result == CAIRN_OK; i++, at = entry.next) {
+    for (int i = 0; at && i < CAIRN_LOADED_MAX && result == CAIRN_OK; i++, at = entry.next) {
         if (cairn_target_read(target, at, &entry, sizeof entry, NULL) < 0)
             break;
         const struct cairn_map *map = cairn_maps_find(target->maps, entry.dynamic);
@@ -128,10 +128,10 @@ static int read_list(const struct cairn_target_process *target,
     return result;
 }
 
-int cairn_listed_read(const struct cairn_target_process *target,
-                      struct cairn_listed_modules *ret_modules, struct cairn_err *err)
+int cairn_loaded_read(const struct cairn_target_process *target,
+                      struct cairn_loaded_modules *ret_modules, struct cairn_err *err)
 {
-    struct cairn_listed_modules modules = {0};
+    struct cairn_loaded_modules modules = {0};
     uint64_t entry;
     int result = cairn_process_auxv(target->pid, AT_ENTRY, &entry, err);
     if (result < 0)
@@ -146,18 +146,18 @@ int cairn_listed_read(const struct cairn_target_process *target,
     if (result == CAIRN_OK)
         result = read_list(target, &modules, err);
     if (result < 0)
-        cairn_listed_done(&modules);
+        cairn_loaded_done(&modules);
     else
         *ret_modules = modules;
     return result;
 }
 
-void cairn_listed_done(struct cairn_listed_modules *modules)
+void cairn_loaded_done(struct cairn_loaded_modules *modules)
 {
     for (size_t i = 0; i < modules->n; i++) {
         cairn_free(modules->items[i].path);
         cairn_file_close(&modules->items[i].file);
     }
     cairn_free(modules->items);
-    *modules = (struct cairn_listed_modules){0};
+    *modules = (struct cairn_loaded_modules){0};
 }

@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "elf/image.h"
 
-enum { CAIRN_LISTED_MAX = 4096 };
+enum { CAIRN_LOADED_MAX = 4096 };
 
-struct cairn_listed_module {
+struct cairn_loaded_module {
     char *path;         /* as the process knows it */
     uint64_t bias;      /* va of vaddr 0 */
     uint64_t low, high; /* of its mappings */
@@ -22,15 +22,15 @@ struct cairn_listed_module {
     bool has_file;
 };
 
-struct cairn_listed_modules {
-    struct cairn_listed_module *items; /* the program first */
+struct cairn_loaded_modules {
+    struct cairn_loaded_module *items; /* the program first */
     size_t n, cap;
 };
 
 /* One that cannot be opened is there without a file. CAIRN_E_MISSING: not even the program can. */
-int cairn_listed_read(const struct cairn_target_process *target,
-                      struct cairn_listed_modules *ret_modules, struct cairn_err *err);
-void cairn_listed_done(struct cairn_listed_modules *modules);
+int cairn_loaded_read(const struct cairn_target_process *target,
+                      struct cairn_loaded_modules *ret_modules, struct cairn_err *err);
+void cairn_loaded_done(struct cairn_loaded_modules *modules);
 
 /* A function that somebody wants, and who has it. */
 struct cairn_wanted_function {
@@ -41,10 +41,10 @@ struct cairn_wanted_function {
 
 /* For each the first module that exports it; a program that exports nothing, as a static one, may
  * have it in its full table of symbols. `functions` are in the order of strcmp(3). */
-int cairn_listed_find(const struct cairn_listed_modules *modules,
+int cairn_loaded_find(const struct cairn_loaded_modules *modules,
                       struct cairn_wanted_function *functions, size_t n, struct cairn_err *err);
 
 /* The va of an object that the first module exports under this name; 0: none does. */
-uint64_t cairn_listed_object(const struct cairn_listed_modules *modules, const char *name);
+uint64_t cairn_loaded_object(const struct cairn_loaded_modules *modules, const char *name);
 
 #endif /* CAIRN_ATTACH_MODULES_H */

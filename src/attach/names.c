@@ -9,7 +9,7 @@
 #include "elf/symbol_table.h"
 
 struct finding {
-    const struct cairn_listed_modules *modules;
+    const struct cairn_loaded_modules *modules;
     struct cairn_wanted_function *functions;
     size_t n;
 };
@@ -72,7 +72,7 @@ static int find_in_program(const struct finding *finding, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-int cairn_listed_find(const struct cairn_listed_modules *modules,
+int cairn_loaded_find(const struct cairn_loaded_modules *modules,
                       struct cairn_wanted_function *functions, size_t n, struct cairn_err *err)
 {
     const struct finding finding = {modules, functions, n};
@@ -84,7 +84,7 @@ int cairn_listed_find(const struct cairn_listed_modules *modules,
     return modules->n == 1 ? find_in_program(&finding, err) : CAIRN_OK;
 }
 
-static uint64_t object_of(const struct cairn_listed_module *module, const char *wanted)
+static uint64_t object_of(const struct cairn_loaded_module *module, const char *wanted)
 {
     struct cairn_elf_dynamic dynamic;
     Elf64_Sym symbol;
@@ -98,7 +98,7 @@ static uint64_t object_of(const struct cairn_listed_module *module, const char *
     return 0;
 }
 
-uint64_t cairn_listed_object(const struct cairn_listed_modules *modules, const char *name)
+uint64_t cairn_loaded_object(const struct cairn_loaded_modules *modules, const char *name)
 {
     for (size_t i = 0; i < modules->n; i++) {
         uint64_t va = modules->items[i].has_file ? object_of(&modules->items[i], name) : 0;

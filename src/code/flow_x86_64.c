@@ -2,33 +2,16 @@
 /* Intel SDM 2, appendix A. */
 #include "code/flow.h"
 
-/* What no program of 64 bits has, or what this file does not know. */
-static bool is_bad(const struct cairn_x86_64_insn *i)
+/* blsr and its like: what they write is in the prefix, where flow does not look. */
+static bool writes_by_prefix(const struct cairn_x86_64_insn *i)
 {
-    unsigned op = i->op;
-    if (i->is_vector) /* blsr and its like: what they write is in the prefix */
-        return i->map == CAIRN_MAP_0F38 && op == 0xf3;
-    if (i->map == CAIRN_MAP_0F)
-        return op == 0x04 || (op >= 0x06 && op <= 0x0a) || op == 0x0c || op == 0x0e || op == 0x0f ||
-               (op >= 0x20 && op <= 0x27) || (op >= 0x30 && op <= 0x37 && op != 0x31) ||
-               (op >= 0x78 && op <= 0x7b) || op == 0xa6 || op == 0xa7 || op == 0xaa || op == 0xff;
-    if (i->map != CAIRN_MAP_ONE)
-        return false;
-    if (op < 0x40)
-        return (op & 7) >= 6;
-    return (op >= 0x60 && op <= 0x62) || (op >= 0x6c && op <= 0x6f) || op == 0x82 || op == 0x8e ||
-           op == 0x9a || op == 0xc4 || op == 0xc5 || op == 0xc8 || op == 0xca || op == 0xcb ||
-           op == 0xce || op == 0xcf || (op >= 0xd4 && op <= 0xd7) || (op >= 0xe4 && op <= 0xe7) ||
-           op == 0xea || (op >= 0xec && op <= 0xef) || op == 0xf1 || (op >= 0xfa && op <= 0xfb) ||
-           (op == 0xfe && i->digit > 1) ||
-           (op == 0xff && (i->digit == 3 || i->digit == 5 || i->digit == 7)) ||
-           ((op >> 3 == 0x50 >> 3 || op >> 3 == 0x58 >> 3) && i->is_narrow);
+    return i->is_vector && i->map == CAIRN_MAP_0F38 && i->op == 0xf3;
 }
 
 static enum cairn_flow flow_of(const struct cairn_x86_64_insn *i)
 {
     unsigned op = i->op;
-    if (is_bad(i))
+    if (cairn_x86_64_insn_is_bad(i) || writes_by_prefix(i))
         return CAIRN_FLOW_BAD;
     if (i->is_vector)
         return CAIRN_FLOW_NEXT;

@@ -31,8 +31,16 @@ static uint8_t take_byte(struct cairn_x86_64_insn *i)
     return (uint8_t)take(i, 1);
 }
 
+static void take_disp(struct cairn_x86_64_insn *i, size_t n)
+{
+    i->disp_at = (uint8_t)(i->at - i->start);
+    i->disp_size = (uint8_t)n;
+    i->disp = take(i, n);
+}
+
 static void take_modrm(struct cairn_x86_64_insn *i)
 {
+    i->modrm_at = (uint8_t)(i->at - i->start);
     uint8_t modrm = take_byte(i);
     unsigned low = modrm & 7, base = low;
     i->has_modrm = true;
@@ -51,11 +59,11 @@ static void take_modrm(struct cairn_x86_64_insn *i)
     }
     i->base = cairn_x86_64_reg_of(base | (i->rex & CAIRN_REX_B ? 8 : 0));
     if (i->mod == 0 && base == 5) {
-        i->disp = take(i, 4);
+        take_disp(i, 4);
         i->is_absolute = low != 5;
         i->base = CAIRN_NO_REG;
     } else if (i->mod) {
-        i->disp = take(i, i->mod == 1 ? 1 : 4);
+        take_disp(i, i->mod == 1 ? 1 : 4);
     }
 }
 
@@ -64,28 +72,39 @@ static void take_vector(struct cairn_x86_64_insn *i, unsigned first)
 {
     uint8_t byte = take_byte(i);
     i->is_vector = true;
-    i->map = first == 0xc5 ? CAIRN_MAP_0F : byte & 3;
+    i->map = first == 0xc5 ? CAIRN_MAP_0F : byte & (first == 0xc4 ? 31 : 7);
+    i->is_misprefixed |= i->rex || i->is_narrow || i->is_repeated || i->is_repne || i->is_locked;
     i->rex = (~byte >> 5 & 4) | (first == 0xc5 ? 0 : ~byte >> 5 & 3);
     take(i, first == 0xc5 ? 0 : first == 0xc4 ? 1 : 2);
     i->op = take_byte(i);
-    if (i->map == CAIRN_MAP_0F && i->op == 0x77) /* vzeroupper */
+    if (first != 0x62 && i->map == CAIRN_MAP_0F && i->op == 0x77) /* vzeroupper */
         return;
     take_modrm(i);
+}
+
+static bool is_prefix(uint8_t byte)
+{
+    return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0xf0 || byte == 0x2e ||
+           byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65 ||
+           byte == 0x67;
 }
 
 static void take_opcode(struct cairn_x86_64_insn *i)
 {
     uint8_t byte = take_byte(i);
-    while (byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0xf0 || byte == 0x2e ||
-           byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65 ||
-           byte == 0x67) {
+    while (is_prefix(byte)) {
         i->is_narrow |= byte == 0x66;
         i->is_repeated |= byte == 0xf3;
+        i->is_repne |= byte == 0xf2;
+        i->is_locked |= byte == 0xf0;
+        i->is_short_address |= byte == 0x67;
         byte = take_byte(i);
     }
     if (byte >> 4 == 4) {
         i->rex = byte & 15;
         byte = take_byte(i);
+        i->is_misprefixed =
+            is_prefix(byte) || byte >> 4 == 4 || byte == 0xc4 || byte == 0xc5 || byte == 0x62;
     }
     i->op = byte;
     if (byte == 0xc4 || byte == 0xc5 || byte == 0x62) {
@@ -124,15 +143,17 @@ static size_t one_immediate(const struct cairn_x86_64_insn *i)
     if (op == 0xf6 || op == 0xf7)
         return i->digit > 1 ? 0 : op == 0xf6 ? 1 : WORDS;
     if (op >= 0xa0 && op <= 0xa3)
-        return 8;
+        return i->is_short_address ? 4 : 8;
     if (op >= 0xb8 && op <= 0xbf)
         return i->rex & CAIRN_REX_W ? 8 : WORDS;
     if (op == 0x68 || op == 0x69 || op == 0x81 || op == 0xa9 || op == 0xc7)
         return WORDS;
     if (op == 0xe8 || op == 0xe9)
         return 4;
-    if (op == 0xc2)
+    if (op == 0xc2 || op == 0xca)
         return 2;
+    if (op == 0xc8)
+        return 3;
     bool has_byte = op == 0x6a || op == 0x6b || op >> 4 == 7 || op == 0x80 || op == 0x83 ||
                     op == 0xa8 || (op >= 0xb0 && op <= 0xb7) || op == 0xc0 || op == 0xc1 ||
                     op == 0xc6 || op == 0xcd || (op >= 0xe0 && op <= 0xe7) || op == 0xeb;
@@ -151,8 +172,11 @@ static size_t two_immediate(const struct cairn_x86_64_insn *i)
 /* The whole instruction; its length, or 0. */
 size_t cairn_x86_64_insn_take(struct cairn_x86_64_insn *i, struct cairn_span code)
 {
-    *i = (struct cairn_x86_64_insn){
-        .at = code.data, .end = code.data + code.size, .base = CAIRN_NO_REG, .index = CAIRN_RSP};
+    *i = (struct cairn_x86_64_insn){.at = code.data,
+                                    .end = code.data + code.size,
+                                    .start = code.data,
+                                    .base = CAIRN_NO_REG,
+                                    .index = CAIRN_RSP};
     take_opcode(i);
     if (!i->is_vector && (i->map == CAIRN_MAP_ONE ? one_has_modrm(i->op)
                                                   : i->map != CAIRN_MAP_0F || two_has_modrm(i->op)))
@@ -161,7 +185,11 @@ size_t cairn_x86_64_insn_take(struct cairn_x86_64_insn *i, struct cairn_span cod
                   : i->map == CAIRN_MAP_0F   ? two_immediate(i)
                   : i->map == CAIRN_MAP_0F3A ? 1
                                              : 0;
-    i->imm = take(i, size == WORDS ? i->is_narrow ? 2 : 4 : size);
+    if (size == WORDS)
+        size = i->is_narrow && !(i->rex & CAIRN_REX_W) ? 2 : 4;
+    i->imm_at = (uint8_t)(i->at - i->start);
+    i->imm_size = (uint8_t)size;
+    i->imm = take(i, size);
     return i->at ? (size_t)(i->at - code.data) : 0;
 }
 
@@ -170,10 +198,41 @@ unsigned cairn_x86_64_insn_last(const struct cairn_x86_64_insn *i)
     return cairn_x86_64_reg_of((i->op & 7) | (i->rex & CAIRN_REX_B ? 8 : 0));
 }
 
+bool cairn_x86_64_insn_is_rip(const struct cairn_x86_64_insn *i)
+{
+    return i->knows_place && i->base == CAIRN_NO_REG && !i->is_absolute;
+}
+
 bool cairn_x86_64_insn_is_conditional(const struct cairn_x86_64_insn *i)
 {
     return (i->map == CAIRN_MAP_ONE && (i->op >> 4 == 7 || (i->op >= 0xe0 && i->op <= 0xe3))) ||
            (i->map == CAIRN_MAP_0F && i->op >> 4 == 8 && !i->is_vector);
+}
+
+bool cairn_x86_64_insn_is_bad(const struct cairn_x86_64_insn *i)
+{
+    unsigned op = i->op;
+    if (i->is_misprefixed)
+        return true;
+    if (i->is_vector)
+        return i->map < CAIRN_MAP_0F || i->map > 6 || i->map == 4;
+    if (i->map == CAIRN_MAP_0F)
+        return op == 0x04 || (op >= 0x06 && op <= 0x0a) || op == 0x0c || op == 0x0e || op == 0x0f ||
+               (op >= 0x20 && op <= 0x27) || (op >= 0x30 && op <= 0x37 && op != 0x31) ||
+               (op >= 0x78 && op <= 0x7b) || op == 0xa6 || op == 0xa7 || op == 0xaa || op == 0xff;
+    if (i->map != CAIRN_MAP_ONE)
+        return false;
+    if (op < 0x40)
+        return (op & 7) >= 6;
+    return (op >= 0x60 && op <= 0x62) || (op >= 0x6c && op <= 0x6f) || op == 0x82 || op == 0x8e ||
+           (op == 0x8f && i->digit) || op == 0x9a || op == 0xc4 || op == 0xc5 || op == 0xc8 ||
+           op == 0xca || op == 0xcb || op == 0xce || op == 0xcf || (op >= 0xd4 && op <= 0xd7) ||
+           (op >= 0xe4 && op <= 0xe7) || op == 0xea || (op >= 0xec && op <= 0xef) || op == 0xf1 ||
+           (op >= 0xfa && op <= 0xfb) ||
+           ((op == 0xc6 || op == 0xc7) && i->digit && (i->digit != 7 || i->mod != 3)) ||
+           (op == 0xfe && i->digit > 1) ||
+           (op == 0xff && (i->digit == 3 || i->digit == 5 || i->digit == 7)) ||
+           ((op >> 3 == 0x50 >> 3 || op >> 3 == 0x58 >> 3) && i->is_narrow);
 }
 
 bool cairn_x86_64_insn_is_group(const struct cairn_x86_64_insn *i)

@@ -21,6 +21,8 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "profile": ("base", "the model: modules, frames, stacks, samples, labels; sums and trees"),
     "select": ("base profile", "filters of samples, threads and frames"),
     "code": ("base elf", "instructions: length, target, size of a function"),
+    "hook": ("base code", "moved code, and plans to divert functions"),
+    "plans": ("base elf proc hook", "plans for files and processes"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
     "stream": ("base profile", "from events of processes to a profile"),
     # Of rt only the layout of the tracker's state, and words.
@@ -43,7 +45,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
-    "attach": ("base elf proc", "own threads in a running process"),
+    "attach": ("base elf proc hook heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }
@@ -52,7 +54,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "klog": "klog", "import": "import", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "plans": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
