@@ -51,7 +51,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
 }
 # <cairn/NAME.h> counts as a header of this room.
 PUBLIC = {
-    "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
+    "api": "base", "attach": "attach", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
     "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "plans": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
