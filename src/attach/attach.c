@@ -100,6 +100,7 @@ static int bring(struct fresh *f, struct cairn_err *err)
                                     .version = CAIRN_LEDGER_VERSION,
                                     .bytes = sizeof *ledger,
                                     .library_bytes = f->image.bytes,
+                                    .room_va = job->foothold.code_va,
                                     .code_bytes = f->image.bytes};
     int result =
         cairn_place_image(&job->foothold, &f->image, import, &f->modules, &ledger->base, err);

@@ -61,11 +61,6 @@ struct cairn_cpu_entry {
 };
 void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry);
 
-/* At the beginning of a call: is it that at the end of cairn_cpu_thread_code, which lies at
- * `code_va`? Then what the function returned. And makes it no call. */
-bool cairn_cpu_returned(const struct cairn_still_regs *regs, uint64_t code_va, int *ret_result);
-void cairn_cpu_skip_call(struct cairn_still_regs *regs);
-
 uint64_t cairn_cpu_ip(const struct cairn_still_regs *regs);
 
 #endif /* CAIRN_ATTACH_CPU_H */

@@ -48,16 +48,3 @@ void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_e
     (void)regs;
     (void)entry;
 }
-
-bool cairn_cpu_returned(const struct cairn_still_regs *regs, uint64_t code_va, int *ret_result)
-{
-    (void)regs;
-    (void)code_va;
-    (void)ret_result;
-    return false;
-}
-
-void cairn_cpu_skip_call(struct cairn_still_regs *regs)
-{
-    (void)regs;
-}

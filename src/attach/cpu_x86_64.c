@@ -24,7 +24,7 @@ const struct cairn_cpu_relocs cairn_cpu_relocs = {.relative = R_X86_64_RELATIVE,
                                                   .glob_dat = R_X86_64_GLOB_DAT,
                                                   .jump_slot = R_X86_64_JUMP_SLOT};
 
-enum { RETURN_AT = 2, EXIT_END = 11 };
+enum { RETURN_AT = 2 };
 static const uint8_t thread_code[] = {
     0x0f, 0x05,              /* syscall */
     0x89, 0xc7,              /* mov %eax, %edi */
@@ -131,21 +131,5 @@ void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_e
     user.rsp = entry->sp;
     user.fs_base = entry->thread_pointer;
     user.eflags &= ~(unsigned long long)DIRECTION;
-    store(regs, &user);
-}
-
-bool cairn_cpu_returned(const struct cairn_still_regs *regs, uint64_t code_va, int *ret_result)
-{
-    struct user_regs_struct user = load(regs);
-    if (user.rip != code_va + EXIT_END || user.orig_rax != SYS_exit)
-        return false;
-    *ret_result = (int)user.rdi;
-    return true;
-}
-
-void cairn_cpu_skip_call(struct cairn_still_regs *regs)
-{
-    struct user_regs_struct user = load(regs);
-    user.orig_rax = ~0ULL;
     store(regs, &user);
 }

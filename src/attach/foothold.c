@@ -185,7 +185,25 @@ static int make_room(struct cairn_foothold *foothold, struct cairn_err *err)
     return cairn_foothold_map(foothold, &words, &ignored, err);
 }
 
-int cairn_foothold_open(const struct cairn_target_process *target,
+/* As an earlier one left it; the program may have unmapped it since. */
+static bool take_room(struct cairn_foothold *foothold, uint64_t room_va)
+{
+    uint8_t code[CAIRN_THREAD_CODE_MAX];
+    const struct cairn_span wanted = cairn_cpu_thread_code;
+    const struct cairn_map *map = cairn_maps_find(foothold->target->maps, room_va);
+    const struct cairn_map *words = cairn_maps_find(foothold->target->maps, room_va + CODE_BYTES);
+    if (!map || !(map->flags & CAIRN_MAP_EXEC) || !words || !(words->flags & CAIRN_MAP_WRITE) ||
+        words->end - words->start < ROOM || words->start > room_va + CODE_BYTES ||
+        cairn_target_read(foothold->target, room_va, code, wanted.size, NULL) < 0 ||
+        memcmp(code, wanted.data, wanted.size) != 0)
+        return false;
+    foothold->thread.call_va = foothold->code_va = room_va;
+    foothold->page_va = room_va + CODE_BYTES;
+    foothold->keeps_room = true;
+    return true;
+}
+
+int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
                         struct cairn_foothold *ret_foothold, struct cairn_err *err)
 {
     struct cairn_foothold foothold = {.target = target, .socket = -1, .their_socket = -1};
@@ -193,31 +211,13 @@ int cairn_foothold_open(const struct cairn_target_process *target,
     cairn_hurry_begin(&hurry);
     int result = take_any_thread(&foothold, err);
     cairn_hurry_end(&hurry);
-    if (result == CAIRN_OK)
+    if (result == CAIRN_OK && !(room_va && take_room(&foothold, room_va)))
         result = make_room(&foothold, err);
     if (result < 0 && foothold.thread.tid)
         cairn_foothold_close(&foothold, NULL);
     if (result == CAIRN_OK)
         *ret_foothold = foothold;
     return result;
-}
-
-/* It cannot unmap what it stands on and go on: so it makes its last call, exit(2), where the
- * program has the instruction. */
-int cairn_foothold_close(struct cairn_foothold *foothold, struct cairn_err *err)
-{
-    int result = CAIRN_OK;
-    if (foothold->socket >= 0)
-        close(foothold->socket);
-    if (foothold->their_socket >= 0)
-        result = cairn_foothold_close_fd(foothold, foothold->their_socket, err);
-    foothold->socket = foothold->their_socket = -1;
-    foothold->thread.call_va = foothold->target->call_va;
-    if (foothold->code_va && result == CAIRN_OK)
-        result = cairn_foothold_unmap(foothold, foothold->code_va, CODE_BYTES + ROOM, err);
-    foothold->code_va = foothold->page_va = 0;
-    int end = cairn_hold_exit(&foothold->thread, result < 0 ? NULL : err);
-    return result < 0 ? result : end;
 }
 
 int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struct cairn_err *err)
@@ -228,22 +228,54 @@ int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struc
                                err);
 }
 
-int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
-                       int timeout_ms, int *ret_result, struct cairn_err *err)
+static int close_sockets(struct cairn_foothold *foothold, struct cairn_err *err)
 {
-    struct cairn_still_regs regs = foothold->thread.saved;
+    int result = CAIRN_OK;
+    if (foothold->socket >= 0)
+        close(foothold->socket);
+    if (foothold->their_socket >= 0)
+        result = cairn_foothold_close_fd(foothold, foothold->their_socket, err);
+    foothold->socket = foothold->their_socket = -1;
+    return result;
+}
+
+/* It cannot unmap what it stands on and go on: so it makes its last calls where the program has the
+ * instruction. */
+int cairn_foothold_close(struct cairn_foothold *foothold, struct cairn_err *err)
+{
+    if (!foothold->thread.tid)
+        return CAIRN_OK;
+    int result = close_sockets(foothold, err);
+    if (!foothold->keeps_room)
+        foothold->thread.call_va = foothold->target->call_va;
+    if (foothold->code_va && !foothold->keeps_room && result == CAIRN_OK)
+        result = cairn_foothold_unmap(foothold, foothold->code_va, CODE_BYTES + ROOM, err);
+    int end = cairn_hold_exit(&foothold->thread, result < 0 ? NULL : err);
+    foothold->thread.tid = 0;
+    return result < 0 ? result : end;
+}
+
+int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
+                       int timeout_ms, int *ret_value, struct cairn_err *err)
+{
     const struct cairn_cpu_entry entry = {.va = fn_va,
                                           .arg = arg,
                                           .sp = foothold->page_va + STACK_END - 8,
                                           .thread_pointer = foothold->page_va + POINTED_AT};
     uint64_t back = foothold->code_va + cairn_cpu_return_at;
-    int result = cairn_target_write(foothold->target, entry.sp, &back, sizeof back, err);
+    int result = close_sockets(foothold, err);
+    if (result == CAIRN_OK)
+        result = cairn_target_write(foothold->target, entry.sp, &back, sizeof back, err);
     /* The word there is the pointer itself (x86-64 psABI, variant II). */
     if (result == CAIRN_OK)
         result = cairn_target_write(foothold->target, entry.thread_pointer, &entry.thread_pointer,
                                     sizeof entry.thread_pointer, err);
     if (result < 0)
         return result;
-    cairn_cpu_set_entry(&regs, &entry);
-    return cairn_hold_run(&foothold->thread, &regs, timeout_ms, ret_result, err);
+    foothold->keeps_room = true;
+    result = cairn_hold_run(&foothold->thread, &entry, timeout_ms, ret_value, err);
+    if (result == CAIRN_E_FORMAT) /* it stands at its fault */
+        cairn_hold_exit(&foothold->thread, NULL);
+    foothold->thread.tid = 0;
+    return result;
 }

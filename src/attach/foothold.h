@@ -4,7 +4,7 @@
  * single system call, which makes it; everything else is done by ours while the program runs on.
  * It has its stack and its thread pointer from nobody: what it runs must not ask for TLS.
  *
- *     open -> (call | map | hand | run)* -> close
+ *     open -> (call | map | hand)* -> close, or keep and run, which ends it, too
  */
 #ifndef CAIRN_ATTACH_FOOTHOLD_H
 #define CAIRN_ATTACH_FOOTHOLD_H
@@ -20,11 +20,13 @@ struct cairn_foothold {
     int socket, their_socket;    /* the two ends that descriptors go through; -1: none yet */
     int held_tid;                /* of the program's thread, and how long it stood */
     uint64_t held_ns;
-    bool mended; /* a call of it was */
+    bool mended;     /* a call of it was */
+    bool keeps_room; /* what our thread stands on stays when it ends */
 };
 
-/* CAIRN_E_SUPPORT: no thread can be taken; else as cairn_hold_begin(). */
-int cairn_foothold_open(const struct cairn_target_process *target,
+/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken;
+ * else as cairn_hold_begin(). */
+int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
                         struct cairn_foothold *ret_foothold, struct cairn_err *err);
 
 /* Ends the thread and gives back what it had. */
@@ -50,9 +52,10 @@ int cairn_foothold_hand(struct cairn_foothold *foothold, int fd, int *ret_their_
                         struct cairn_err *err);
 int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struct cairn_err *err);
 
-/* Calls a function of the process, int fn(void *arg). CAIRN_E_FORMAT: a fault. CAIRN_E_LIMIT:
- * it did not return in time. */
+/* The last of it: calls a function of the process, int fn(void *arg), at the end of which our
+ * thread ends; -128 to 127 come back. What it stood on stays, at code_va: the next open() takes it.
+ * CAIRN_E_FORMAT: a fault. CAIRN_E_LIMIT: it did not return in time, and is left to itself. */
 int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
-                       int timeout_ms, int *ret_result, struct cairn_err *err);
+                       int timeout_ms, int *ret_value, struct cairn_err *err);
 
 #endif /* CAIRN_ATTACH_FOOTHOLD_H */

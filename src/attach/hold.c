@@ -243,52 +243,58 @@ int cairn_hold_adopt(struct cairn_stilled *held, struct cairn_err *err)
     return result < 0 ? result : cairn_hold_get_regs(held, &held->saved, err);
 }
 
-int cairn_hold_run(struct cairn_stilled *held, const struct cairn_still_regs *from, int timeout_ms,
-                   int *ret_result, struct cairn_err *err)
+/* Lets it go on until it ends; `ret_value` is what it ended with. */
+static int await_end(struct cairn_stilled *held, int timeout_ms, int *ret_value,
+                     struct cairn_err *err)
 {
-    uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * CAIRN_NS_PER_MS;
-    struct cairn_still_regs now;
-    int result = cairn_hold_set_regs(held, from, err);
-    while (result == CAIRN_OK) {
+    const uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * CAIRN_NS_PER_MS;
+    for (;;) {
         uint64_t now_ns = cairn_now_ns();
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / CAIRN_NS_PER_MS) : 0;
-        result = next_call_stop(held, left_ms, &now, err);
-        if (result == CAIRN_OK && cairn_cpu_returned(&now, held->call_va, ret_result))
-            break;
-        if (result == CAIRN_OK && left_ms == 0)
-            return cairn_fail(err, CAIRN_E_LIMIT, "pid %d: our code did not end within %d ms",
-                              held->pid, timeout_ms);
+        int status;
+        if (ptrace(PTRACE_CONT, held->tid, NULL, NULL) < 0)
+            return fail_gone(held, err);
+        int got = cairn_wait_thread(held->tid, left_ms, &status);
+        if (got < 0 || (got > 0 && WIFSIGNALED(status)))
+            return fail_gone(held, err);
+        if (got == 0)
+            return cairn_fail(err, CAIRN_E_LIMIT, "pid %d: our thread %d did not end within %d ms",
+                              held->pid, held->tid, timeout_ms);
+        if (WIFEXITED(status)) {
+            *ret_value = (int8_t)WEXITSTATUS(status);
+            return CAIRN_OK;
+        }
+        if (status >> EVENT_AT == 0 && is_fault(WSTOPSIG(status)))
+            return fail_fault(held, WSTOPSIG(status), err);
+        if (status >> EVENT_AT == 0 && WSTOPSIG(status) == SIGSTOP)
+            held->stop_came = true;
     }
-    if (result < 0)
-        return result;
-    /* It would end its thread: not now. */
-    cairn_cpu_skip_call(&now);
-    result = cairn_hold_set_regs(held, &now, err);
-    return result < 0 ? result : next_call_stop(held, CAIRN_HOLD_TIMEOUT_MS, &now, err);
+}
+
+static int end_with(struct cairn_stilled *held, const struct cairn_still_regs *regs, int timeout_ms,
+                    int *ret_value, struct cairn_err *err)
+{
+    int result = cairn_hold_set_regs(held, regs, err);
+    if (result == CAIRN_OK)
+        result = await_end(held, timeout_ms, ret_value, err);
+    if (result == CAIRN_OK && held->stop_came)
+        kill(held->pid, SIGSTOP);
+    return result;
+}
+
+int cairn_hold_run(struct cairn_stilled *held, const struct cairn_cpu_entry *entry, int timeout_ms,
+                   int *ret_value, struct cairn_err *err)
+{
+    struct cairn_still_regs regs = held->saved;
+    cairn_cpu_set_entry(&regs, entry);
+    return end_with(held, &regs, timeout_ms, ret_value, err);
 }
 
 int cairn_hold_exit(struct cairn_stilled *held, struct cairn_err *err)
 {
     const uint64_t args[CAIRN_CALL_ARGS] = {0};
     struct cairn_still_regs regs = held->saved;
-    int status;
+    int value;
     cairn_cpu_set_call(&regs, held->call_va, SYS_exit, args);
-    int result = cairn_hold_set_regs(held, &regs, err);
-    if (result < 0)
-        return result;
-    for (int i = 0; i < STOPS_MAX; i++) {
-        if (ptrace(PTRACE_CONT, held->tid, NULL, NULL) < 0)
-            break;
-        int got = cairn_wait_thread(held->tid, CAIRN_HOLD_TIMEOUT_MS, &status);
-        if (got < 0 || (got > 0 && !WIFSTOPPED(status)))
-            break;
-        if (got == 0)
-            return cairn_fail(err, CAIRN_E_LIMIT, "pid %d: our thread %d does not end", held->pid,
-                              held->tid);
-        if (status >> EVENT_AT == 0 && WSTOPSIG(status) == SIGSTOP)
-            held->stop_came = true;
-    }
-    if (held->stop_came)
-        kill(held->pid, SIGSTOP);
-    return CAIRN_OK;
+    return end_with(held, &regs, CAIRN_HOLD_TIMEOUT_MS, &value, err);
 }

@@ -44,13 +44,13 @@ int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err);
 
 /*
  * Of a thread that we made, which has nothing to be put back: adopt() waits for its first stop;
- * run() calls a function with the registers `from`, until it comes to cairn_cpu_thread_code's end;
- * exit() ends it. CAIRN_E_LIMIT: that was not done in time. CAIRN_E_FORMAT: a fault; the thread
- * stands at it.
+ * run() calls a function, which returns into cairn_cpu_thread_code, where the thread ends with the
+ * lowest byte of what that returned, as a signed number; exit() ends it at once. CAIRN_E_LIMIT: it
+ * has not ended in time, and runs on. CAIRN_E_FORMAT: a fault; it stands there, and can exit().
  */
 int cairn_hold_adopt(struct cairn_stilled *held, struct cairn_err *err);
-int cairn_hold_run(struct cairn_stilled *held, const struct cairn_still_regs *from, int timeout_ms,
-                   int *ret_result, struct cairn_err *err);
+int cairn_hold_run(struct cairn_stilled *held, const struct cairn_cpu_entry *entry, int timeout_ms,
+                   int *ret_value, struct cairn_err *err);
 int cairn_hold_exit(struct cairn_stilled *held, struct cairn_err *err);
 
 int cairn_hold_set_regs(struct cairn_stilled *held, const struct cairn_still_regs *regs,

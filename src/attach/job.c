@@ -83,7 +83,7 @@ int cairn_attach_enter(struct cairn_attach_job *job, struct cairn_err *err)
 {
     if (job->has_foothold)
         return CAIRN_OK;
-    int result = cairn_foothold_open(&job->target, &job->foothold, err);
+    int result = cairn_foothold_open(&job->target, job->ledger.room_va, &job->foothold, err);
     if (result < 0)
         return result;
     job->has_foothold = true;

@@ -44,6 +44,7 @@ struct cairn_ledger {
     uint32_t n_rows;
     uint64_t base, library_bytes; /* the tracker's */
     uint64_t late_va;             /* its struct cairn_late */
+    uint64_t room_va;             /* what our threads stand on (foothold.h) */
     uint64_t code_bytes;          /* that stay mapped: the library and the islands */
     struct cairn_ledger_row rows[CAIRN_LEDGER_ROWS];
 };

@@ -93,7 +93,7 @@ static void enter_and_leave(pid_t child)
     struct cairn_target_process target = open_target(child);
     struct cairn_foothold foothold;
     struct cairn_err err;
-    expect_ok(cairn_foothold_open(&target, &foothold, &err), &err);
+    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
     expect_ok(cairn_foothold_close(&foothold, &err), &err);
     cairn_target_close_process(&target);
 }
@@ -269,7 +269,7 @@ static void descriptors_are_handed_in(void **state)
     struct cairn_err err;
     int fds[2], memory = memfd_create("words", MFD_CLOEXEC);
     assert_int_equal(write(memory, text, sizeof text), sizeof text);
-    expect_ok(cairn_foothold_open(&target, &foothold, &err), &err);
+    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
     for (int i = 0; i < 2; i++)
         expect_ok(cairn_foothold_hand(&foothold, memory, &fds[i], &err), &err);
     uint64_t va;
@@ -295,7 +295,7 @@ __attribute__((noinline)) static int work(void *arg)
     long ignored;
     __asm__ volatile("syscall" : "=a"(ignored) : "0"((long)SYS_getpid) : "rcx", "r11", "memory");
     atomic_fetch_add(&shared->turns, (unsigned long long)(uintptr_t)arg);
-    return 7;
+    return -7;
 }
 
 __attribute__((noinline)) static int fault(void *arg)
@@ -308,18 +308,24 @@ static void functions_run_there(void **state)
     (void)state;
     pid_t child = start(sleep_long, 0);
     struct cairn_target_process target = open_target(child);
-    struct cairn_foothold foothold;
+    struct cairn_foothold foothold = {.code_va = 0};
     struct cairn_err err;
-    expect_ok(cairn_foothold_open(&target, &foothold, &err), &err);
+    int value = 0;
+    size_t n_maps = 0;
     atomic_store(&shared->turns, 0);
     for (int i = 0; i < 3; i++) {
-        int value = 0;
+        expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
         expect_ok(cairn_foothold_run(&foothold, (uintptr_t)work, 14, PATIENCE_MS, &value, &err),
                   &err);
-        assert_int_equal(value, 7);
+        assert_int_equal(value, -7);
+        expect_ok(cairn_foothold_close(&foothold, &err), &err);
+        expect_ok(cairn_target_look_again(&target, &err), &err);
+        if (i == 0)
+            n_maps = cairn_maps_count(target.maps);
+        assert_int_equal(cairn_maps_count(target.maps), n_maps); /* its room is used again */
     }
     assert_int_equal(atomic_load(&shared->turns), 42);
-    int value = 0;
+    expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
     assert_int_equal(cairn_foothold_run(&foothold, (uintptr_t)fault, 8, PATIENCE_MS, &value, &err),
                      CAIRN_E_FORMAT);
     assert_non_null(strstr(err.msg, "signal 11"));
@@ -327,6 +333,7 @@ static void functions_run_there(void **state)
     cairn_target_close_process(&target);
     usleep(10000);
     assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+    assert_int_equal(threads_of(child), 1);
     finish(child);
 }
 
@@ -461,7 +468,7 @@ static void a_program_that_ended_meanwhile_is_told(void **state)
     struct cairn_foothold foothold;
     struct cairn_err err;
     finish(child);
-    assert_int_equal(cairn_foothold_open(&target, &foothold, &err), CAIRN_E_MISSING);
+    assert_int_equal(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_MISSING);
     cairn_target_close_process(&target);
 }
 

@@ -87,12 +87,14 @@ static void a_library_is_placed_and_runs(void **state)
     struct cairn_err err;
     uint64_t base, entry, pointer_vaddr, pointer;
     int n_imports = 0, value;
-    expect_ok(cairn_foothold_open(&target, &foothold, &err), &err);
+    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
     expect_ok(cairn_place_image(&foothold, &image, import, &n_imports, &base, &err), &err);
     assert_true(n_imports > 0);
     assert_true(cairn_image_find(&image, "cairn_placed_entry", &entry));
     assert_false(cairn_image_find(&image, "cairn_placed_absent", &pointer_vaddr));
     for (int i = 1; i <= 2; i++) {
+        if (i == 2)
+            expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
         expect_ok(
             cairn_foothold_run(&foothold, base + entry, (uintptr_t)sum, PATIENCE_MS, &value, &err),
             &err);
@@ -120,7 +122,7 @@ static void what_it_asks_for_in_vain_is_named(void **state)
     struct cairn_err err;
     uint64_t base;
     size_t n_maps = cairn_maps_count(target.maps);
-    expect_ok(cairn_foothold_open(&target, &foothold, &err), &err);
+    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
     assert_int_equal(cairn_place_image(&foothold, &image, import_nothing, NULL, &base, &err),
                      CAIRN_E_MISSING);
     assert_non_null(strstr(err.msg, "cairn_placed_present"));
