@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap/jump_by.h"
 #include "heap/start.h"
 #include "unwind/loader.h"
 
@@ -61,27 +62,5 @@ function *cairn_heap_dlmopen(long space, const char *file, int mode)
     return real("dlmopen");
 }
 
-#if defined(__x86_64__)
-#define JUMP_BY(name)                                                                              \
-    "endbr64\n push %rdi\n .cfi_adjust_cfa_offset 8\n push %rsi\n .cfi_adjust_cfa_offset 8\n"      \
-    "push %rdx\n .cfi_adjust_cfa_offset 8\n call cairn_heap_" name "\n"                            \
-    "pop %rdx\n .cfi_adjust_cfa_offset -8\n pop %rsi\n .cfi_adjust_cfa_offset -8\n"                \
-    "pop %rdi\n .cfi_adjust_cfa_offset -8\n jmp *%rax\n"
-#elif defined(__aarch64__)
-#define JUMP_BY(name)                                                                              \
-    "hint #34\n stp x29, x30, [sp, #-48]!\n .cfi_def_cfa_offset 48\n .cfi_offset 29, -48\n"        \
-    ".cfi_offset 30, -40\n stp x0, x1, [sp, #16]\n str x2, [sp, #32]\n bl cairn_heap_" name        \
-    "\n mov x16, x0\n ldp x0, x1, [sp, #16]\n ldr x2, [sp, #32]\n ldp x29, x30, [sp], #48\n"       \
-    ".cfi_def_cfa_offset 0\n .cfi_restore 29\n .cfi_restore 30\n br x16\n"
-#elif defined(__arm__)
-#define JUMP_BY(name)                                                                              \
-    "push {r0, r1, r2, lr}\n .cfi_def_cfa_offset 16\n .cfi_offset 14, -4\n bl cairn_heap_" name    \
-    "\n mov ip, r0\n pop {r0, r1, r2, lr}\n .cfi_def_cfa_offset 0\n .cfi_restore 14\n bx ip\n"
-#endif
-
-#define INTERPOSE(name)                                                                            \
-    __asm__(".text\n.p2align 4\n.globl " name "\n.type " name ", %function\n" name                 \
-            ":\n.cfi_startproc\n" JUMP_BY(name) ".cfi_endproc\n.size " name ", .-" name "\n")
-
-INTERPOSE("dlopen");
-INTERPOSE("dlmopen");
+CAIRN_HEAP_JUMP_BY("dlopen", "dlopen");
+CAIRN_HEAP_JUMP_BY("dlmopen", "dlmopen");

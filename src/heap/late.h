@@ -56,6 +56,7 @@ enum cairn_late_role {
     CAIRN_LATE_CPP = 4,      /* an operator new or delete */
     CAIRN_LATE_LIBC = 8,     /* libc allocates for its caller (strdup): of slots alone */
     CAIRN_LATE_MODULES = 16, /* modules go away: to be diverted for callers everywhere */
+    CAIRN_LATE_LOOKS = 64,   /* looks for libraries that were loaded since: of slots alone */
     CAIRN_LATE_NEEDED = 32   /* its original must be there before start() */
 };
 

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/sys.h"
 #include "unwind/loader.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -129,6 +130,22 @@ HIDDEN uid_t getuid(void)
     return (uid_t)syscall(SYS_getuid);
 }
 
+/* Without O_CREAT. */
+HIDDEN int open(const char *path, int flags, ...)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+HIDDEN int close(int fd)
+{
+    return (int)syscall(SYS_close, fd);
+}
+
+HIDDEN ssize_t pread(int fd, void *to, size_t n, off_t off)
+{
+    return (ssize_t)cairn_sys_read_at(fd, to, n, (uint64_t)off);
+}
+
 HIDDEN int sched_yield(void)
 {
     return (int)syscall(SYS_sched_yield);
@@ -160,10 +177,9 @@ HIDDEN unsigned long getauxval(unsigned long type)
     return value;
 }
 
-/* Of words where it can be. The compiler must not make calls of themselves out of the loops. */
-#define NO_LOOP_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))
+/* Of words where it can be. The build forbids the compiler to make calls of these out of loops. */
 
-HIDDEN NO_LOOP_CALLS void *memcpy(void *restrict to, const void *restrict from, size_t n)
+HIDDEN void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     char *t = to;
     const char *f = from;
@@ -177,7 +193,7 @@ HIDDEN NO_LOOP_CALLS void *memcpy(void *restrict to, const void *restrict from, 
     return to;
 }
 
-HIDDEN NO_LOOP_CALLS void *memmove(void *to, const void *from, size_t n)
+HIDDEN void *memmove(void *to, const void *from, size_t n)
 {
     char *t = to;
     const char *f = from;
@@ -188,7 +204,7 @@ HIDDEN NO_LOOP_CALLS void *memmove(void *to, const void *from, size_t n)
     return to;
 }
 
-HIDDEN NO_LOOP_CALLS void *memset(void *to, int byte, size_t n)
+HIDDEN void *memset(void *to, int byte, size_t n)
 {
     uint64_t word = (uint8_t)byte * UINT64_C(0x0101010101010101);
     char *t = to;
@@ -226,7 +242,7 @@ HIDDEN void *memrchr(const void *in, int byte, size_t n)
     return NULL;
 }
 
-HIDDEN NO_LOOP_CALLS size_t strlen(const char *text)
+HIDDEN size_t strlen(const char *text)
 {
     size_t n = 0;
     while (text[n])
@@ -248,4 +264,9 @@ HIDDEN int strncmp(const char *a, const char *b, size_t most)
         if (a[i] != b[i] || !a[i])
             return (uint8_t)a[i] - (uint8_t)b[i];
     return 0;
+}
+
+HIDDEN int strcmp(const char *a, const char *b)
+{
+    return strncmp(a, b, SIZE_MAX);
 }

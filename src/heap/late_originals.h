@@ -46,6 +46,8 @@ struct cairn_late_more {
     void *operators[CAIRN_LATE_OPERATORS];
     int (*dlclose)(void *);
     void (*cxa_finalize)(void *);
+    void *(*dlsym)(void *, const char *);
+    void *(*dlvsym)(void *, const char *, const char *);
 
     char *(*strdup)(const char *);
     char *(*strndup)(const char *, size_t);

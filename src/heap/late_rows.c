@@ -22,7 +22,8 @@ enum {
     CPP = CAIRN_LATE_CPP,
     LIBC = CAIRN_LATE_LIBC,
     MODULES = CAIRN_LATE_MODULES,
-    NEEDED = CAIRN_LATE_NEEDED
+    NEEDED = CAIRN_LATE_NEEDED,
+    LOOKS = CAIRN_LATE_LOOKS
 };
 
 /* The replacements' types do not matter here: they are addresses. */
@@ -86,6 +87,8 @@ static const struct cairn_late_row rows[] = {
     {"dlclose", (void *)cairn_late_dlclose, NULL, (void **)&cairn_late_more.dlclose, MODULES},
     {"__cxa_finalize", (void *)cairn_late_cxa_finalize, NULL,
      (void **)&cairn_late_more.cxa_finalize, MODULES},
+    {"dlsym", (void *)cairn_late_dlsym, NULL, (void **)&cairn_late_more.dlsym, LOOKS},
+    {"dlvsym", (void *)cairn_late_dlvsym, NULL, (void **)&cairn_late_more.dlvsym, LOOKS},
     OF_LIBC("strdup", strdup),
     OF_LIBC("__strdup", strdup),
     OF_LIBC("strndup", strndup),

@@ -63,6 +63,10 @@ void cairn_late_delete_array_aligned_nothrow(void *block, size_t alignment, cons
 int cairn_late_dlclose(void *handle);
 void cairn_late_cxa_finalize(void *dso);
 
+/* late_look.c */
+void *cairn_late_dlsym(void *handle, const char *name);
+void *cairn_late_dlvsym(void *handle, const char *name, const char *version);
+
 /* late_text.c, late_stream.c */
 char *cairn_late_strdup(const char *text);
 char *cairn_late_strndup(const char *text, size_t n);

@@ -12,6 +12,7 @@
 
 #include <cairn/log.h>
 
+#include "heap/choice.h"
 #include "heap/epoch.h"
 #include "heap/handed.h"
 #include "heap/real.h"
@@ -74,19 +75,12 @@ CAIRN_API const char *memory_tracker_strerror(int code)
     return cairn_tracker_text(code);
 }
 
-/* Does the program call ours? Not compared as names, which clang takes to be different. */
-static bool is_asked(void)
-{
-    void *(*volatile asked)(size_t) = malloc;
-    return asked == cairn_heap_our_malloc;
-}
-
 /* NULL: nothing is tracked. A child of fork has a state from its first block or question on. */
 CAIRN_THREAD_BLOCK_ACCESS static struct cairn_tracked_heap *present(void)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
-    if (!is_asked() || heap)
-        return is_asked() ? heap : NULL;
+    if (!cairn_heap_is_asked() || heap)
+        return cairn_heap_is_asked() ? heap : NULL;
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
     if (own)
         cairn_heap_call_end(own);
@@ -95,7 +89,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_tracked_heap *present(void)
 
 static int why_not(void)
 {
-    return is_asked() ? MEMORY_TRACKER_E_STATE : MEMORY_TRACKER_E_NOT_LIVE;
+    return cairn_heap_is_asked() ? MEMORY_TRACKER_E_STATE : MEMORY_TRACKER_E_NOT_LIVE;
 }
 
 static void set_flag(struct cairn_tracked_heap *heap, bool on)
@@ -109,6 +103,7 @@ static void set_flag(struct cairn_tracked_heap *heap, bool on)
 
 CAIRN_API int memory_tracker_init(bool debug_on, bool enable_backtrace)
 {
+    cairn_heap_make_ready();
     struct cairn_tracked_heap *heap = present();
     atomic_store(&debug.is_on, debug_on);
     if (!heap)
@@ -149,16 +144,18 @@ CAIRN_API int memory_tracker_set_depth(unsigned depth)
 
 CAIRN_API int memory_tracker_hook(const char *const *libraries, size_t n)
 {
-    (void)libraries;
-    (void)n;
-    return fail("hook: ", MEMORY_TRACKER_E_SUPPORT);
+    const char *said = "";
+    int code = cairn_heap_choose(libraries, n, &said);
+    if (code != MEMORY_TRACKER_OK)
+        return fail("hook: ", code);
+    say("hook: ", said);
+    return MEMORY_TRACKER_OK;
 }
 
 CAIRN_API int memory_tracker_unhook(const char *const *libraries, size_t n)
 {
-    (void)libraries;
-    (void)n;
-    return fail("unhook: ", MEMORY_TRACKER_E_SUPPORT);
+    int code = cairn_heap_unchoose(libraries, n);
+    return code == MEMORY_TRACKER_OK ? code : fail("unhook: ", code);
 }
 
 CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats)

@@ -43,7 +43,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
-    "heap": ("base rt unwind", "the allocation tracker, inside the target"),
+    "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
     "attach": ("base elf proc hook heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
