@@ -186,16 +186,11 @@ static int divert(struct cairn_attach_job *job, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* As an earlier attach left it, or began it. */
-static bool leads_to_us(const struct cairn_attach_job *job)
+static bool all_lead_to_us(const struct cairn_attach_job *job)
 {
-    uint8_t word[CAIRN_LEDGER_WORD];
-    for (uint32_t i = 0; i < job->ledger.n_rows; i++) {
-        const struct cairn_ledger_row *row = &job->ledger.rows[i];
-        if (cairn_target_read(&job->target, row->word_va, word, sizeof word, NULL) < 0 ||
-            memcmp(word, row->word_after, sizeof word) != 0)
+    for (uint32_t i = 0; i < job->ledger.n_rows; i++)
+        if (!cairn_divert_leads_to_us(&job->target, &job->ledger.rows[i]))
             return false;
-    }
     return job->ledger.n_rows > 0;
 }
 
@@ -204,7 +199,7 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
     unsigned granule_bits = 0; /* of a tracker that began already: it has it */
     int result = CAIRN_OK;
     job->report.again = job->ledger_va && job->ledger.is_complete;
-    if (job->report.again && leads_to_us(job)) {
+    if (job->report.again && all_lead_to_us(job)) {
         cairn_fail(err, CAIRN_E_EXISTS, "pid %d: is tracked already, since somebody attached",
                    job->target.pid);
         cairn_hint(err, "cairn heap leaks %d; after cairn heap stop: cairn heap start %d",

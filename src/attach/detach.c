@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Detach, stop and start: with what an earlier attach noted. */
-#include <string.h>
-
 #include "attach/job.h"
 #include "base/error.h"
 
@@ -17,11 +15,9 @@ static int need_ledger(const struct cairn_attach_job *job, struct cairn_err *err
 /* Read back, once more. */
 static int check_bytes(const struct cairn_attach_job *job, struct cairn_err *err)
 {
-    uint8_t word[CAIRN_LEDGER_WORD];
     for (uint32_t i = 0; i < job->ledger.n_rows; i++) {
         const struct cairn_ledger_row *row = &job->ledger.rows[i];
-        if (cairn_target_read(&job->target, row->word_va, word, sizeof word, NULL) == CAIRN_OK &&
-            memcmp(word, row->word_after, sizeof word) == 0)
+        if (cairn_divert_leads_to_us(&job->target, row))
             return cairn_fail(err, CAIRN_E_IO, "pid %d: %s still leads to the tracker",
                               job->target.pid, row->name);
     }

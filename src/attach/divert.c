@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "heap/late.h"
 
-enum { PAGE = 4096, NEAR = 1 << 30, JUMP_BYTES = CAIRN_HOOK_JUMP_MAX };
+enum { PAGE = 4096, NEAR = 1 << 30, AROUND = CAIRN_HOOK_BEFORE + CAIRN_HOOK_BEHIND };
 
 /* Names that tell whose malloc it is. */
 static const char glibc_mark[] = "gnu_get_libc_version", start_mark[] = "__libc_start_main",
@@ -115,11 +115,23 @@ static uint64_t find_near(struct cairn_diversions *d, const struct cairn_diversi
     return low < high ? find_free(d, low, high, CAIRN_ISLAND_BYTES) : 0;
 }
 
+/* Padding is used once: for the next function it is code that nobody may change. */
+static void hide_used(const struct cairn_diversions *d, uint8_t *code, uint64_t va, size_t n)
+{
+    enum { PUSH_RAX = 0x50 };
+    for (size_t i = 0; i < d->n; i++) {
+        const struct cairn_hook_plan *plan = &d->items[i].plan;
+        for (uint64_t at = plan->pad_va; at < plan->pad_va + plan->pad_bytes; at++)
+            if (at >= va && at - va < n)
+                code[at - va] = PUSH_RAX;
+    }
+}
+
 /* What is around the function, in memory and in the file. */
 static int plan_one(struct cairn_diversions *d, struct cairn_diversion *item,
                     const struct cairn_loaded_module *module, struct cairn_err *err)
 {
-    static uint8_t code[CAIRN_HOOK_BEFORE + CAIRN_HOOK_BEHIND];
+    uint8_t code[AROUND], unpatched[AROUND];
     const struct cairn_map *map = cairn_maps_find(d->target->maps, item->entry_va);
     if (!map || !(map->flags & CAIRN_MAP_EXEC))
         return cairn_fail(err, CAIRN_E_FORMAT, "%s: its %s lies at 0x%llx, where no code is",
@@ -136,6 +148,10 @@ static int plan_one(struct cairn_diversions *d, struct cairn_diversion *item,
     if (result < 0)
         return result;
     bool has_file = cairn_elf_bytes_at(&module->elf, low - module->bias, &file) && file.size >= n;
+    if (has_file)
+        memcpy(unpatched, file.data, n);
+    hide_used(d, code, low, n);
+    hide_used(d, unpatched, low, has_file ? n : 0);
     const struct cairn_hook_function function = {.size = sizeof function,
                                                  .cpu = CAIRN_HOOK_X86_64,
                                                  .code = code,
@@ -143,7 +159,7 @@ static int plan_one(struct cairn_diversions *d, struct cairn_diversion *item,
                                                  .code_va = low,
                                                  .entry_va = item->entry_va,
                                                  .entry_bytes = item->bytes,
-                                                 .unpatched = has_file ? file.data : NULL,
+                                                 .unpatched = has_file ? unpatched : NULL,
                                                  .module_low = module->low,
                                                  .module_high = module->high,
                                                  .find_free = find_free,
@@ -172,7 +188,7 @@ static const struct cairn_diversion *find_same(const struct cairn_diversions *d,
 static bool is_wanted(const struct cairn_diversions *d, const struct cairn_late_wish *wish,
                       const struct cairn_wanted_function *function)
 {
-    return !(wish->roles & CAIRN_LATE_LIBC) &&
+    return !(wish->roles & (CAIRN_LATE_LIBC | CAIRN_LATE_LOOKS)) &&
            (!(wish->roles & CAIRN_LATE_CPP) || function->module == d->allocator);
 }
 

@@ -62,4 +62,8 @@ struct cairn_divert_counts {
 int cairn_divert_set(const struct cairn_target_process *target, const struct cairn_ledger *ledger,
                      bool to_us, struct cairn_divert_counts *ret_counts, struct cairn_err *err);
 
+/* Does this one lead to us now? */
+bool cairn_divert_leads_to_us(const struct cairn_target_process *target,
+                              const struct cairn_ledger_row *row);
+
 #endif /* CAIRN_ATTACH_DIVERT_H */

@@ -47,10 +47,13 @@ static int open_mapped(int pid, const struct cairn_map *map)
     return fd;
 }
 
-/* All mappings of one file that lie together around `va`. */
-static void find_bounds(const struct cairn_maps *maps, const struct cairn_map *map,
-                        struct cairn_loaded_module *module)
+/* All mappings of the file, and the first of code: segments of data may share a page of the file
+ * with others, so that an offset does not tell which one it is. */
+static const struct cairn_map *find_bounds(const struct cairn_maps *maps,
+                                           const struct cairn_map *map,
+                                           struct cairn_loaded_module *module)
 {
+    const struct cairn_map *code = NULL;
     module->low = map->start;
     module->high = map->end;
     for (size_t i = 0; i < cairn_maps_count(maps); i++) {
@@ -60,7 +63,10 @@ static void find_bounds(const struct cairn_maps *maps, const struct cairn_map *m
             continue;
         module->low = other->start < module->low ? other->start : module->low;
         module->high = other->end > module->high ? other->end : module->high;
+        if (!code && other->flags & CAIRN_MAP_EXEC)
+            code = other;
     }
+    return code;
 }
 
 /* `map` is any mapping of the module. The bias is the mapping's and not the list's. */
@@ -74,14 +80,13 @@ static int add_module(const struct cairn_target_process *target, const struct ca
         cairn_free(module.path);
         return cairn_fail_memory(err);
     }
-    find_bounds(target->maps, map, &module);
-    int fd = open_mapped(target->pid, map);
+    const struct cairn_map *code = find_bounds(target->maps, map, &module);
+    int fd = code ? open_mapped(target->pid, code) : -1;
     if (fd >= 0 && cairn_file_open_fd(fd, map->path, &module.file, NULL) == CAIRN_OK) {
         module.has_file = cairn_elf_open(module.file.bytes, &module.elf, NULL) == CAIRN_OK &&
                           module.elf.is64 && !module.elf.swap &&
-                          cairn_elf_vaddr_of_mapping(&module.elf, map->off, PAGE,
-                                                     map->flags & CAIRN_MAP_EXEC, &vaddr);
-        module.bias = module.has_file ? map->start - vaddr : 0;
+                          cairn_elf_vaddr_of_mapping(&module.elf, code->off, PAGE, true, &vaddr);
+        module.bias = module.has_file ? code->start - vaddr : 0;
     }
     if (fd >= 0)
         close(fd);

@@ -14,28 +14,44 @@ enum { LINGER_MS = 500 };
 
 enum holds { HOLDS_BEFORE, HOLDS_AFTER, HOLDS_OTHER, HOLDS_NOTHING };
 
+/* Of a word's bytes only some are ours: neighbours may be changed, too, by us or by others. */
+static bool is_same(const uint8_t *now, const uint8_t *wanted, const struct cairn_ledger_row *row)
+{
+    for (size_t i = 0; i < CAIRN_LEDGER_WORD; i++)
+        if (row->word_before[i] != row->word_after[i] && now[i] != wanted[i])
+            return false;
+    return true;
+}
+
 static enum holds look(const struct cairn_target_process *target,
                        const struct cairn_ledger_row *row)
 {
     uint8_t now[CAIRN_LEDGER_WORD];
     if (cairn_target_read(target, row->word_va, now, sizeof now, NULL) < 0)
         return HOLDS_NOTHING;
-    if (memcmp(now, row->word_before, sizeof now) == 0)
+    if (is_same(now, row->word_before, row))
         return HOLDS_BEFORE;
-    return memcmp(now, row->word_after, sizeof now) == 0 ? HOLDS_AFTER : HOLDS_OTHER;
+    return is_same(now, row->word_after, row) ? HOLDS_AFTER : HOLDS_OTHER;
+}
+
+bool cairn_divert_leads_to_us(const struct cairn_target_process *target,
+                              const struct cairn_ledger_row *row)
+{
+    return look(target, row) == HOLDS_AFTER;
 }
 
 static int change(const struct cairn_target_process *target, const struct cairn_ledger_row *row,
                   bool to_us, struct cairn_err *err)
 {
-    int result = CAIRN_OK;
-    if (to_us && row->n_pad)
+    uint8_t word[CAIRN_LEDGER_WORD];
+    const uint8_t *wanted = to_us ? row->word_after : row->word_before;
+    int result = cairn_target_read(target, row->word_va, word, sizeof word, err);
+    if (result == CAIRN_OK && to_us && row->n_pad)
         result = cairn_target_write(target, row->pad_va, row->pad_after, row->n_pad, err);
-    if (result == CAIRN_OK)
-        result =
-            cairn_target_write(target, row->word_va, to_us ? row->word_after : row->word_before,
-                               CAIRN_LEDGER_WORD, err);
-    return result;
+    for (size_t i = 0; i < sizeof word; i++)
+        if (row->word_before[i] != row->word_after[i])
+            word[i] = wanted[i];
+    return result < 0 ? result : cairn_target_write(target, row->word_va, word, sizeof word, err);
 }
 
 static int set_row(const struct cairn_target_process *target, const struct cairn_ledger_row *row,
