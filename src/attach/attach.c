@@ -215,12 +215,18 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
     return result < 0 ? result : divert(job, err);
 }
 
-int cairn_attach(int pid, const struct cairn_attach_opts *opts,
-                 struct cairn_attach_report *ret_report, struct cairn_err *err)
+static int work(int pid, const struct cairn_attach_opts *opts,
+                struct cairn_attach_report *ret_report, struct cairn_err *err)
 {
     struct cairn_attach_job job;
     int result = cairn_attach_begin(pid, opts, &job, err);
     if (result == CAIRN_OK)
         result = attach(&job, err);
     return cairn_attach_end(&job, result, ret_report, err);
+}
+
+int cairn_attach(int pid, const struct cairn_attach_opts *opts,
+                 struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return cairn_attach_apart(pid, opts, work, ret_report, err);
 }

@@ -49,14 +49,20 @@ static int detach(struct cairn_attach_job *job, struct cairn_err *err)
                       : cairn_attach_run(job, "end", (uintptr_t)job->late.end, 0, &value, err);
 }
 
-int cairn_detach(int pid, const struct cairn_attach_opts *opts,
-                 struct cairn_attach_report *ret_report, struct cairn_err *err)
+static int work_detach(int pid, const struct cairn_attach_opts *opts,
+                       struct cairn_attach_report *ret_report, struct cairn_err *err)
 {
     struct cairn_attach_job job;
     int result = cairn_attach_begin(pid, opts, &job, err);
     if (result == CAIRN_OK)
         result = detach(&job, err);
     return cairn_attach_end(&job, result, ret_report, err);
+}
+
+int cairn_detach(int pid, const struct cairn_attach_opts *opts,
+                 struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return cairn_attach_apart(pid, opts, work_detach, ret_report, err);
 }
 
 static int record(struct cairn_attach_job *job, bool on, struct cairn_err *err)
@@ -71,12 +77,30 @@ static int record(struct cairn_attach_job *job, bool on, struct cairn_err *err)
                : cairn_attach_run(job, "record", (uintptr_t)job->late.record, on, &value, err);
 }
 
-int cairn_attach_record(int pid, int on, const struct cairn_attach_opts *opts,
-                        struct cairn_attach_report *ret_report, struct cairn_err *err)
+static int work_record(int pid, bool on, const struct cairn_attach_opts *opts,
+                       struct cairn_attach_report *ret_report, struct cairn_err *err)
 {
     struct cairn_attach_job job;
     int result = cairn_attach_begin(pid, opts, &job, err);
     if (result == CAIRN_OK)
-        result = record(&job, on != 0, err);
+        result = record(&job, on, err);
     return cairn_attach_end(&job, result, ret_report, err);
+}
+
+static int work_start(int pid, const struct cairn_attach_opts *opts,
+                      struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return work_record(pid, true, opts, ret_report, err);
+}
+
+static int work_stop(int pid, const struct cairn_attach_opts *opts,
+                     struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return work_record(pid, false, opts, ret_report, err);
+}
+
+int cairn_attach_record(int pid, int on, const struct cairn_attach_opts *opts,
+                        struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return cairn_attach_apart(pid, opts, on ? work_start : work_stop, ret_report, err);
 }

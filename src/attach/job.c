@@ -2,11 +2,13 @@
 #include "attach/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@
 
 #define LIBRARY "libcairn-track.so"
 
-enum { LINE_BYTES = 512, RUN_MS = 5000 };
+enum { LINE_BYTES = 512, PATH_BYTES = 64, RUN_MS = 5000, LOCK_MS = 10000, LOCK_NAP_MS = 5 };
 
 void cairn_attach_say(const struct cairn_attach_job *job, const char *fmt, ...)
 {
@@ -31,7 +33,7 @@ void cairn_attach_say(const struct cairn_attach_job *job, const char *fmt, ...)
     job->opts.say(job->opts.say_context, line);
 }
 
-static struct cairn_attach_opts opts_of(const struct cairn_attach_opts *given)
+struct cairn_attach_opts cairn_attach_opts_of(const struct cairn_attach_opts *given)
 {
     struct cairn_attach_opts opts = {.size = sizeof opts};
     if (given)
@@ -39,12 +41,36 @@ static struct cairn_attach_opts opts_of(const struct cairn_attach_opts *given)
     return opts;
 }
 
+/* By the process's folder in /proc, which all who may look at it can open. */
+static int lock(int pid, int *ret_fd, struct cairn_err *err)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return cairn_fail(err, CAIRN_E_MISSING, "pid %d: no such process", pid);
+    for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms += LOCK_NAP_MS) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break; /* no locks there: then without */
+        if (ms >= LOCK_MS) {
+            close(fd);
+            return cairn_fail(err, CAIRN_E_LIMIT, "pid %d: another cairn works on it", pid);
+        }
+        usleep(LOCK_NAP_MS * 1000);
+    }
+    *ret_fd = fd;
+    return CAIRN_OK;
+}
+
 int cairn_attach_begin(int pid, const struct cairn_attach_opts *opts, struct cairn_attach_job *job,
                        struct cairn_err *err)
 {
-    *job = (struct cairn_attach_job){
-        .opts = opts_of(opts), .begin_ns = cairn_now_ns(), .target = {.pid = pid, .mem_fd = -1}};
-    int result = cairn_target_open_process(pid, &job->target, err);
+    *job = (struct cairn_attach_job){.opts = cairn_attach_opts_of(opts),
+                                     .begin_ns = cairn_now_ns(),
+                                     .target = {.pid = pid, .mem_fd = -1}};
+    int result = lock(pid, &job->lock_fd, err);
+    if (result == CAIRN_OK)
+        result = cairn_target_open_process(pid, &job->target, err);
     if (result < 0)
         return result;
     cairn_attach_say(job, "it has %zu mappings; a system call stands at 0x%llx",
@@ -69,6 +95,8 @@ int cairn_attach_end(struct cairn_attach_job *job, int result,
         job->has_foothold = false;
     }
     cairn_target_close_process(&job->target);
+    if (job->lock_fd >= 0)
+        close(job->lock_fd);
     job->report.took_ns = cairn_now_ns() - job->begin_ns;
     job->report.code_bytes = job->ledger.code_bytes;
     if (result == CAIRN_OK && ret_report) {

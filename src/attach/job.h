@@ -15,6 +15,7 @@ struct cairn_attach_job {
     struct cairn_attach_opts opts;
     struct cairn_attach_report report;
     uint64_t begin_ns;
+    int lock_fd; /* two cairns do not work on one process */
     struct cairn_target_process target;
     struct cairn_foothold foothold;
     bool has_foothold;
@@ -23,7 +24,17 @@ struct cairn_attach_job {
     struct cairn_late late; /* of the library that is in it, once the ledger is complete */
 };
 
-/* Opens the process and reads the ledger where there is one. */
+/* The caller's, in its size. */
+struct cairn_attach_opts cairn_attach_opts_of(const struct cairn_attach_opts *given);
+
+/* Does the work in a process of its own, which ends it though we are killed. */
+typedef int cairn_attach_work_fn(int pid, const struct cairn_attach_opts *opts,
+                                 struct cairn_attach_report *ret_report, struct cairn_err *err);
+int cairn_attach_apart(int pid, const struct cairn_attach_opts *given, cairn_attach_work_fn *fn,
+                       struct cairn_attach_report *ret_report, struct cairn_err *err);
+
+/* Opens the process and reads the ledger where there is one. CAIRN_E_LIMIT: another cairn works on
+ * it, for long. */
 int cairn_attach_begin(int pid, const struct cairn_attach_opts *opts, struct cairn_attach_job *job,
                        struct cairn_err *err);
 /* Gives up what is held; the report in the caller's size. `result`: passed through. */
