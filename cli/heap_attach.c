@@ -140,7 +140,6 @@ static void put_json(const struct job *job, const struct cairn_attach_report *r)
     cairn_json_bool(&json, "again", r->again);
     cairn_json_u64(&json, "code_bytes", r->code_bytes);
     cairn_json_close(&json, '}');
-    cairn_buffer_char(&out, '\n');
     fwrite(out.data, 1, out.size, stdout);
     cairn_buffer_done(&out);
 }
