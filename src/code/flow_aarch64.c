@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Arm ARM, DDI 0487, C4.1.65: branches, exception generating and system instructions. */
 #include "code/flow.h"
+#include "code/insn_aarch64.h"
 
 enum { INSN_BYTES = 4 };
-
-/* Instructions are little-endian, whatever the data is. */
-static uint32_t word_of(const uint8_t *at)
-{
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
 
 /* Counted in instructions: the `n` bits of `insn` from `from` on. */
 static uint64_t distance(uint32_t insn, unsigned from, unsigned n)
@@ -38,7 +33,7 @@ void cairn_code_step_aarch64(struct cairn_span code, uint64_t vaddr,
     if (code.size < INSN_BYTES)
         return;
     struct cairn_code_step s = {.size = INSN_BYTES};
-    const uint32_t insn = word_of(code.data);
+    const uint32_t insn = cairn_aarch64_word(code.data);
     uint64_t far = 0;
     if ((insn & 0x7c000000) == 0x14000000) { /* B, BL */
         s.flow = insn >> 31 ? CAIRN_FLOW_CALL : CAIRN_FLOW_JUMP;

@@ -11,6 +11,7 @@ static const struct mover {
     cairn_hook_check_fn *check;
 } movers[] = {
     {CAIRN_HOOK_X86_64, 1, cairn_hook_move_x86_64, cairn_hook_check_x86_64},
+    {CAIRN_HOOK_AARCH64, 4, cairn_hook_move_aarch64, cairn_hook_check_aarch64},
 };
 
 static const struct mover *find_mover(enum cairn_hook_cpu cpu)

@@ -25,11 +25,13 @@ typedef bool cairn_hook_mover_fn(const struct cairn_hook_piece *piece,
 typedef bool cairn_hook_check_fn(const struct cairn_hook_piece *piece,
                                  const struct cairn_hook_copy *copy);
 
-cairn_hook_mover_fn cairn_hook_move_x86_64;
-cairn_hook_check_fn cairn_hook_check_x86_64;
+cairn_hook_mover_fn cairn_hook_move_x86_64, cairn_hook_move_aarch64;
+cairn_hook_check_fn cairn_hook_check_x86_64, cairn_hook_check_aarch64;
 
 /* jmp *0(%rip) and the address: 14 bytes. */
 size_t cairn_hook_far_jump_x86_64(uint64_t target_va, uint8_t *ret_code);
+/* ldr x17, address; br x17; the address: 16 bytes. */
+size_t cairn_hook_far_jump_aarch64(uint64_t target_va, uint8_t *ret_code);
 
 /* For movers. Appends bytes to the copy; false: there is no space, and `reason` says so. */
 bool cairn_hook_copy_add(struct cairn_hook_copy *copy, const void *bytes, size_t n);

@@ -15,6 +15,7 @@ static const struct planner {
     cairn_hook_planner_fn *plan;
 } planners[] = {
     {CAIRN_HOOK_X86_64, cairn_hook_plan_x86_64},
+    {CAIRN_HOOK_AARCH64, cairn_hook_plan_aarch64},
 };
 enum { N_PLANNERS = sizeof planners / sizeof *planners };
 
@@ -71,14 +72,16 @@ static uint64_t find_outside(const struct cairn_hook_function *f, uint64_t low, 
 uint64_t cairn_hook_find_island(const struct cairn_hook_function *f, uint64_t low, uint64_t high)
 {
     const uint64_t n_bytes = f->island_bytes ? f->island_bytes : ISLAND_BYTES;
+    if ((int64_t)high <= (int64_t)lowest_va) /* perhaps below 0 */
+        return 0;
     if ((int64_t)low < (int64_t)lowest_va)
         low = lowest_va;
     high = min_u64(high, highest_va);
     if (low >= high)
         return 0;
-    high += n_bytes - 1;
-    uint64_t va = f->find_free ? f->find_free(f->context, low, high, n_bytes)
-                               : find_outside(f, low, high, n_bytes);
+    const uint64_t end = high + n_bytes - 1;
+    const uint64_t va = f->find_free ? f->find_free(f->context, low, end, n_bytes)
+                                     : find_outside(f, low, end, n_bytes);
     return va >= low && va < high ? va : 0;
 }
 
@@ -136,8 +139,8 @@ bool cairn_hook_aim(const struct cairn_hook_plan *plan, uint64_t target_va,
     ret_patch->n_pad = plan->pad_bytes;
     memcpy(ret_patch->pad, plan->pad_before, sizeof ret_patch->pad);
     memcpy(ret_patch->word, plan->word_before, sizeof ret_patch->word);
-    cairn_hook_aim_x86_64(plan, target_va, ret_patch);
-    return true;
+    return plan->how == CAIRN_HOOK_WAY_BRANCH ? cairn_hook_aim_aarch64(plan, target_va, ret_patch)
+                                              : cairn_hook_aim_x86_64(plan, target_va, ret_patch);
 }
 
 size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
@@ -145,5 +148,5 @@ size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
 {
     if (cpu == CAIRN_HOOK_X86_64)
         return cairn_hook_far_jump_x86_64(target_va, ret_code);
-    return 0;
+    return cpu == CAIRN_HOOK_AARCH64 ? cairn_hook_far_jump_aarch64(target_va, ret_code) : 0;
 }

@@ -14,12 +14,13 @@
 /* Fills an all-zero plan; false: `reason` and `reason_va` say why not. */
 typedef bool cairn_hook_planner_fn(const struct cairn_hook_function *function,
                                    struct cairn_hook_plan *plan);
-/* Writes the jumps over copies of what is there. The target is in the plan's range. */
-typedef void cairn_hook_aim_fn(const struct cairn_hook_plan *plan, uint64_t target_va,
+/* Writes the jumps over copies of what is there. The target is in the plan's range; false: no
+ * instruction can be there. */
+typedef bool cairn_hook_aim_fn(const struct cairn_hook_plan *plan, uint64_t target_va,
                                struct cairn_hook_patch *patch);
 
-cairn_hook_planner_fn cairn_hook_plan_x86_64;
-cairn_hook_aim_fn cairn_hook_aim_x86_64;
+cairn_hook_planner_fn cairn_hook_plan_x86_64, cairn_hook_plan_aarch64;
+cairn_hook_aim_fn cairn_hook_aim_x86_64, cairn_hook_aim_aarch64;
 
 /* For planners. The bytes from `va` on to the end of what is given; empty outside of it. */
 struct cairn_span cairn_hook_bytes_at(const struct cairn_hook_function *f, uint64_t va);

@@ -251,15 +251,16 @@ static void put_jump(uint8_t *out, size_t n, uint64_t va, uint64_t target_va)
         out[i] = (uint8_t)(distance >> 8 * (i - 1));
 }
 
-void cairn_hook_aim_x86_64(const struct cairn_hook_plan *plan, uint64_t target_va,
+bool cairn_hook_aim_x86_64(const struct cairn_hook_plan *plan, uint64_t target_va,
                            struct cairn_hook_patch *patch)
 {
     uint8_t *out = patch->word + (plan->patch_va - plan->word_va);
     if (!plan->pad_bytes) {
         put_jump(out, plan->patch_bytes, plan->patch_va, target_va);
-        return;
+        return true;
     }
     put_jump(patch->pad, plan->pad_bytes, plan->pad_va, target_va);
     out[0] = 0xeb;
     out[1] = (uint8_t)(plan->pad_va - (plan->patch_va + SHORT_BYTES));
+    return true;
 }

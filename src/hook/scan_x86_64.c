@@ -126,16 +126,16 @@ static bool is_dead(const struct cairn_hook_scan *scan, const struct padding *ru
     return run->follows_end && run->high % ALIGNMENT == 0;
 }
 
-static uint64_t fit(const struct cairn_hook_scan *scan, const struct padding *run, uint64_t low,
-                    uint64_t high, uint64_t n_bytes)
+/* In a part of a run that begins at `run_low`. What a branch leads to is run from there on. */
+static uint64_t fit(const struct cairn_hook_scan *scan, uint64_t run_low, uint64_t part_low,
+                    uint64_t part_high, uint64_t low, uint64_t high, uint64_t n_bytes)
 {
+    const uint64_t va = low > part_low ? low : part_low;
     uint64_t branch;
-    if (low < run->low)
-        low = run->low;
-    for (uint64_t va = low; va <= high && va + n_bytes <= run->high; va++)
-        if (!cairn_hook_scan_branches(scan, true, va, va + n_bytes, &branch))
-            return va;
-    return 0;
+    return va <= high && va + n_bytes <= part_high &&
+                   !cairn_hook_scan_branches(scan, true, run_low, va + n_bytes, &branch)
+               ? va
+               : 0;
 }
 
 /* In one run, without [not_low, not_high). */
@@ -144,11 +144,10 @@ static uint64_t fit_beside(const struct cairn_hook_scan *scan, struct padding ru
 {
     if (!is_dead(scan, &run))
         return 0;
-    struct padding before = run, behind = run;
-    before.high = run.high < not_low ? run.high : not_low;
-    behind.low = run.low > not_high ? run.low : not_high;
-    uint64_t va = fit(scan, &before, low, high, n_bytes);
-    return va ? va : fit(scan, &behind, low, high, n_bytes);
+    const uint64_t before = run.high < not_low ? run.high : not_low;
+    const uint64_t behind = run.low > not_high ? run.low : not_high;
+    uint64_t va = fit(scan, run.low, run.low, before, low, high, n_bytes);
+    return va ? va : fit(scan, run.low, behind, run.high, low, high, n_bytes);
 }
 
 uint64_t cairn_hook_scan_padding(const struct cairn_hook_scan *scan, uint64_t low, uint64_t high,
