@@ -14,7 +14,7 @@
 #include "base/foreign.h"
 #include "proc/process.h"
 
-enum { PATH_BYTES = 64, BLOCK = 1 << 16, SECCOMP_FILTER = 2 };
+enum { PATH_BYTES = 64, BLOCK = 1 << 16, STATUS_MAX = 1 << 16 };
 
 int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
                       size_t size, struct cairn_err *err)
@@ -107,6 +107,21 @@ static int check_status(int pid, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* A return address that lies on no shadow stack is a fault there, and our thread has one. */
+static int check_shadow_stack(int pid, struct cairn_err *err)
+{
+    struct cairn_buffer bytes = {0};
+    int result = cairn_process_slurp(pid, "status", STATUS_MAX, &bytes, err);
+    if (result < 0)
+        return result;
+    const char *features = cairn_process_field(cairn_buffer_text(&bytes), "x86_Thread_features");
+    bool has = features && memmem(features, strcspn(features, "\n"), "shstk", strlen("shstk"));
+    cairn_buffer_done(&bytes);
+    return has ? cairn_fail(err, CAIRN_E_SUPPORT,
+                            "pid %d: has shadow stacks, which refuse our code", pid)
+               : CAIRN_OK;
+}
+
 static int open_memory(int pid, int *ret_fd, struct cairn_err *err)
 {
     char path[PATH_BYTES];
@@ -179,6 +194,8 @@ int cairn_target_open_process(int pid, struct cairn_target_process *ret_target,
     int result = check_status(pid, err);
     if (result == CAIRN_OK)
         result = check_machine(pid, err);
+    if (result == CAIRN_OK)
+        result = check_shadow_stack(pid, err);
     if (result == CAIRN_OK)
         result = open_memory(pid, &target.mem_fd, err);
     if (result == CAIRN_OK)
