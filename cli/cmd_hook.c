@@ -3,7 +3,8 @@
 #include "cli/hook.h"
 #include "cli/parts.h"
 
-static const struct cli_command *const parts[] = {&cli_hook_plan, &cli_hook_move, NULL};
+static const struct cli_command *const parts[] = {&cli_hook_plan, &cli_hook_move, &cli_hook_slots,
+                                                  NULL};
 
 static int run_words(char **words)
 {

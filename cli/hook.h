@@ -5,6 +5,6 @@
 
 #include "cli/args.h"
 
-extern const struct cli_command cli_hook_plan, cli_hook_move;
+extern const struct cli_command cli_hook_plan, cli_hook_move, cli_hook_slots;
 
 #endif /* CAIRN_CLI_HOOK_H */

@@ -10,10 +10,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/foreign.h"
 #include "base/log.h"
+#include "plans/mapped.h"
 #include "plans/piece.h"
-#include "proc/mapped_file.h"
 #include "proc/mem.h"
 
 enum { CODE_MAX = 512 << 20, WHERE_BYTES = 32 };
@@ -92,39 +91,6 @@ static int plan_mapping(struct process *p, size_t index, const struct cairn_elf 
     return cairn_plans_piece_each(&p->run, &piece, err);
 }
 
-struct opening {
-    struct cairn_file *file;
-    struct cairn_err err; /* of the last attempt */
-    bool is_open;
-};
-
-static bool open_link(void *context, enum cairn_mapped_by by, const char *link)
-{
-    struct opening *o = context;
-    int fd;
-    (void)by;
-    if (cairn_foreign_open_path(link, &fd, &o->err) < 0)
-        return false;
-    o->is_open = cairn_file_open_fd(fd, link, o->file, &o->err) == CAIRN_OK;
-    close(fd);
-    return o->is_open;
-}
-
-static int open_mapped(const struct process *p, const struct cairn_map *map,
-                       struct cairn_file *ret_file, struct cairn_err *err)
-{
-    static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_ROOT,
-                                                 CAIRN_MAPPED_BY_NONE};
-    const struct cairn_mapped_file file = {p->pid, map->start, map->end, map->path};
-    struct opening o = {.file = ret_file};
-    (void)cairn_mapped_find(&file, order, open_link, &o);
-    if (!o.is_open && !o.err.code)
-        return cairn_fail(err, CAIRN_E_MISSING, "its file cannot be opened");
-    if (!o.is_open && err)
-        *err = o.err;
-    return o.is_open ? CAIRN_OK : (int)o.err.code;
-}
-
 static int read_mapping(struct process *p, size_t index, struct cairn_err *err)
 {
     const struct cairn_map *map = cairn_maps_get(p->maps, index);
@@ -133,7 +99,7 @@ static int read_mapping(struct process *p, size_t index, struct cairn_err *err)
     if (map->end - map->start > CODE_MAX)
         return cairn_fail(err, CAIRN_E_LIMIT, "%llu bytes of code, at most %d are read",
                           (unsigned long long)(map->end - map->start), CODE_MAX);
-    int code = open_mapped(p, map, &file, err);
+    int code = cairn_plans_open_mapped(p->pid, map, &file, err);
     if (code < 0)
         return code;
     uint8_t *memory = cairn_alloc((size_t)(map->end - map->start), 1);

@@ -54,7 +54,7 @@ PUBLIC = {
     "api": "base", "attach": "attach", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "plans": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "hook": "hook", "plans": "plans", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
