@@ -46,7 +46,8 @@ static const struct cli_option attach_options[] = {
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-track.so)"},
     {0},
 };
-static const struct cli_option other_options[] = {WHY_ROW, JSON_ROW, {0}};
+static const struct cli_option detach_options[] = {WHY_ROW, JSON_ROW, {0}};
+static const struct cli_option no_options[] = {{0}};
 
 struct job {
     struct cli_args *args;
@@ -249,24 +250,28 @@ const struct cli_command cli_heap_detach = {
     .name = "heap detach",
     .summary = "let go of a process that was attached to, as it was before",
     .usage = (const char *const[]){"heap detach [OPTION...] PID", NULL},
-    .options = other_options,
+    .options = detach_options,
     .run = run_detach,
 };
 
+/* As long as it takes to write two words: nothing that --why could tell. */
 static int run_record(struct cli_args *args, int on)
 {
-    struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
-    struct cairn_attach_report report = {.size = sizeof report};
     struct cairn_err err = {0};
-    if (!take_words(&job))
+    const char *value;
+    size_t n;
+    int pid;
+    if (cli_args_next(args, &value) == CLI_ARGS_WRONG)
+        return CLI_USAGE;
+    char **operands = cli_args_operands(args, &n);
+    if (n != 1)
+        return cli_args_wrong(args, n ? "one PID at a time" : "PID is missing");
+    if (!cli_args_pid(args, operands[0], &pid))
         return CLI_USAGE;
     cli_log_open(0);
-    if (cairn_attach_record(job.pid, on, &job.opts, &report, &err) < 0)
+    if (cairn_heap_record(pid, on, &err) < 0)
         return cli_report(&err);
-    if (job.json)
-        put_json(&job, &report);
-    else
-        printf("%d: new blocks are %s\n", job.pid, on ? "recorded" : "not recorded");
+    printf("%d: new blocks are %s\n", pid, on ? "recorded" : "not recorded");
     return CLI_OK;
 }
 
@@ -282,16 +287,16 @@ static int run_start(struct cli_args *args)
 
 const struct cli_command cli_heap_stop = {
     .name = "heap stop",
-    .summary = "record no new blocks of a process that was attached to",
-    .usage = (const char *const[]){"heap stop [OPTION...] PID", NULL},
-    .options = other_options,
+    .summary = "record no new blocks of a running process; those that are freed are known",
+    .usage = (const char *const[]){"heap stop PID", NULL},
+    .options = no_options,
     .run = run_stop,
 };
 
 const struct cli_command cli_heap_start = {
     .name = "heap start",
     .summary = "record new blocks again",
-    .usage = (const char *const[]){"heap start [OPTION...] PID", NULL},
-    .options = other_options,
+    .usage = (const char *const[]){"heap start PID", NULL},
+    .options = no_options,
     .run = run_start,
 };

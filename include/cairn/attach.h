@@ -65,11 +65,6 @@ CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
 CAIRN_API int cairn_detach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 
-/* Blocks that are born are recorded again, or not; those that die always are, so that what was
- * freed meanwhile is no leak. CAIRN_E_MISSING: no tracker is in it, or none that can do this. */
-CAIRN_API int cairn_attach_record(int pid, int on, const struct cairn_attach_opts *opts,
-                                  struct cairn_attach_report *ret_report, struct cairn_err *err);
-
 #ifdef __cplusplus
 }
 #endif

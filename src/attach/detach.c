@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Detach, stop and start: with what an earlier attach noted. */
+/* Detach: by what an earlier attach noted. */
 #include "attach/job.h"
 #include "base/error.h"
 
@@ -63,44 +63,4 @@ int cairn_detach(int pid, const struct cairn_attach_opts *opts,
                  struct cairn_attach_report *ret_report, struct cairn_err *err)
 {
     return cairn_attach_apart(pid, opts, work_detach, ret_report, err);
-}
-
-static int record(struct cairn_attach_job *job, bool on, struct cairn_err *err)
-{
-    int value, result = need_ledger(job, err);
-    if (result == CAIRN_OK)
-        result = cairn_attach_read_late(job, err);
-    if (result == CAIRN_OK)
-        result = cairn_attach_enter(job, err);
-    return result < 0
-               ? result
-               : cairn_attach_run(job, "record", (uintptr_t)job->late.record, on, &value, err);
-}
-
-static int work_record(int pid, bool on, const struct cairn_attach_opts *opts,
-                       struct cairn_attach_report *ret_report, struct cairn_err *err)
-{
-    struct cairn_attach_job job;
-    int result = cairn_attach_begin(pid, opts, &job, err);
-    if (result == CAIRN_OK)
-        result = record(&job, on, err);
-    return cairn_attach_end(&job, result, ret_report, err);
-}
-
-static int work_start(int pid, const struct cairn_attach_opts *opts,
-                      struct cairn_attach_report *ret_report, struct cairn_err *err)
-{
-    return work_record(pid, true, opts, ret_report, err);
-}
-
-static int work_stop(int pid, const struct cairn_attach_opts *opts,
-                     struct cairn_attach_report *ret_report, struct cairn_err *err)
-{
-    return work_record(pid, false, opts, ret_report, err);
-}
-
-int cairn_attach_record(int pid, int on, const struct cairn_attach_opts *opts,
-                        struct cairn_attach_report *ret_report, struct cairn_err *err)
-{
-    return cairn_attach_apart(pid, opts, on ? work_start : work_stop, ret_report, err);
 }

@@ -175,6 +175,8 @@ for _ in $(seq 100); do
     [ "$(cat "/proc/${pid:-0}/comm" 2>/dev/null)" = sleep ] && grep -q libcairn-heap "/proc/$pid/maps" && break
     sleep 0.1
 done
+"$CAIRN" heap stop "$pid" >out 2>log || fail "stop of heap run" log
+has out "not recorded" "stop of heap run"
 refused "tracked already, from its start" "a process of heap run"
 printf 'int main(void) { for (;;) __builtin_ia32_pause(); }\n' >none.c
 gcc -O1 -nostdlib -nostartfiles -static -Wl,-emain -o none none.c || exit 1
