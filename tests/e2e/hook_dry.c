@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* hook_dry FILE NEAR FAR: moves the first instructions of each function of a file, dry. Prints a
- * line "FROM LEAST TO TAKEN BYTES" for each copy, one behind the other from NEAR and from FAR on,
- * or "FROM LEAST REASON". All numbers are hexadecimal. For hook_agree.py. */
+/* hook_dry FILE NEAR FAR: moves the first instructions of each function of a file, dry. Prints
+ * "FROM LEAST TO TAKEN BYTES OFFSETS" for each copy, one behind the other from NEAR and from FAR
+ * on, or "FROM LEAST REASON". All numbers are hexadecimal. For hook_agree.py. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +39,8 @@ static void move(struct dry *d, const struct cairn_elf_symbol *s, struct cairn_s
     printf("%" PRIx64 " %zx ", *slot, copy.taken);
     for (size_t i = 0; i < copy.n_code; i++)
         printf("%02x", copy.code[i]);
+    for (size_t i = 0; i <= copy.n_insns; i++)
+        printf("%c%x", i ? ',' : ' ', copy.to_off[i]);
     putchar('\n');
     *slot += (copy.n_code + ALIGNMENT) & ~(uint64_t)(ALIGNMENT - 1);
 }
