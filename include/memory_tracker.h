@@ -5,12 +5,16 @@
  * the first block on; memory_tracker_init() says whether it is. Linked with libcairn instead, the
  * same functions are there and find a preloaded tracker, or none.
  *
+ * libcairn-track.so is the tracker for late loading, by dlopen(3) or from Java: it records what
+ * chosen libraries ask for, from memory_tracker_init() and memory_tracker_hook() on.
+ *
  * From outside, `cairn heap` reads the same: with file:line, inlined calls and demangled names.
  *
- * Threads: every function may be called from any thread at any time; none takes a lock that an
- * allocation waits for, and what a function needs for itself does not show up in any number. What
- * other threads do meanwhile may be counted or not. In a signal handler only
- * memory_tracker_set_backtrace_enabled() and _is_backtrace_enabled() may be called.
+ * Threads: every function may be called from any thread at any time. None takes a lock that an
+ * allocation waits for; of libcairn-track, init and hook take the loader's for a moment. What a
+ * function needs for itself does not show up in any number. What other threads do meanwhile may be
+ * counted or not. In a signal handler only memory_tracker_set_backtrace_enabled() and
+ * _is_backtrace_enabled() may be called.
  *
  * fork(2): a child counts from nothing, what it allocates itself.
  */
@@ -62,8 +66,12 @@ CAIRN_API bool memory_tracker_is_backtrace_enabled(void); /* false also where it
  * MEMORY_TRACKER_E_ARG, _E_NOT_LIVE. */
 CAIRN_API int memory_tracker_set_depth(unsigned depth);
 
-/* To track only these libraries, by their file names. MEMORY_TRACKER_E_SUPPORT: a later version
- * can; this one tracks the whole program. */
+/* libcairn-track: to record what these libraries ask for, those that are loaded and those that
+ * come, in addition to the ones before: file names, or paths where they have a slash, with * and ?.
+ * Blocks are known until they are freed, whoever frees them. _unhook ignores names that were not
+ * given to _hook; NULL, 0: all. MEMORY_TRACKER_E_ARG (an empty list, an empty name), _E_NOT_LIVE
+ * (before memory_tracker_init()), _E_NOMEM. Of libcairn-heap, which records the whole program:
+ * MEMORY_TRACKER_E_SUPPORT. They take the loader's lock. */
 CAIRN_API int memory_tracker_hook(const char *const *libraries, size_t n);
 CAIRN_API int memory_tracker_unhook(const char *const *libraries, size_t n);
 

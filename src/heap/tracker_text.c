@@ -19,7 +19,8 @@ const char *cairn_tracker_text(int code)
     case MEMORY_TRACKER_E_ARG:
         return "an argument is out of range";
     case MEMORY_TRACKER_E_SUPPORT:
-        return "this version tracks the whole program: libraries cannot be chosen";
+        return "a linked or preloaded tracker records the whole program: load libcairn-track.so "
+               "to choose libraries";
     default:
         return "unknown error";
     }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds that the names agree: check_exports.py SOURCE_ROOT COMMAND (LIBRARY_SO LIBRARY_A)... [TRACKER_SO]
+"""Holds that the names agree: check_exports.py SOURCE_ROOT COMMAND (LIBRARY_SO LIBRARY_A)... [TRACKER_SO...]
 
 What the shared library exports, what src/cairn.map lists and what include/cairn declares with
 CAIRN_API is the same set. The smaller libraries export the part of it that they define, as their own
 lists say. Every name that others could see in the static library begins with cairn_, or is one of
 <memory_tracker.h>, and in the command with cairn_ or cli_. Nothing is declared that is not defined.
-libcairn-heap exports what its list says, malloc and its kin, and all of <memory_tracker.h>.
+libcairn-heap and libcairn-track export what their lists say and all of <memory_tracker.h>, the first malloc
+and its kin too, the second nothing else.
 """
 import fnmatch
 import pathlib
@@ -62,17 +63,21 @@ def check_library(root, shared, static, in_headers, whole):
 
 
 def check_tracker(root, shared, in_header):
-    """libcairn-heap, whose list has patterns for C++'s operators."""
-    in_list, exported = listed(root / "src/cairn-heap.map"), defined(shared, "-D")
-    wrong = [f"{n}: exported, but not in cairn-heap.map" for n in exported
+    """libcairn-heap, whose list has patterns for C++'s operators, and libcairn-track."""
+    name = shared.name.split(".")[0].removeprefix("lib")
+    in_list, exported = listed(root / f"src/{name}.map"), defined(shared, "-D")
+    wrong = [f"{n}: exported, but not in {name}.map" for n in exported
              if not any(fnmatch.fnmatchcase(n, pattern) for pattern in in_list)]
-    wrong += [f"{pattern}: in cairn-heap.map, but not exported" for pattern in in_list
+    wrong += [f"{pattern}: in {name}.map, but not exported" for pattern in in_list
               if not fnmatch.filter(exported, pattern)]
-    wrong += [f"{n}: has CAIRN_API, but libcairn-heap does not export it"
+    wrong += [f"{n}: has CAIRN_API, but lib{name} does not export it"
               for n in in_header - exported]
+    if name == "cairn-track":
+        wrong += [f"{n}: lib{name} may come before no name of a program" for n in exported
+                  if not n.startswith(("cairn_", "memory_tracker_"))]
     if in_list != sorted(in_list):
-        wrong.append("cairn-heap.map: not in alphabetical order")
-    print(f"libcairn-heap: {len(exported)} names exported")
+        wrong.append(f"{name}.map: not in alphabetical order")
+    print(f"lib{name}: {len(exported)} names exported")
     return wrong
 
 
@@ -81,8 +86,10 @@ def main():
     of_tracker = declared([root / "include/memory_tracker.h"])
     in_headers = declared((root / "include/cairn").glob("*.h")) | of_tracker
     wrong = []
-    if len(libraries) % 2:
-        wrong += check_tracker(root, libraries.pop(), of_tracker)
+    trackers = [path for path in libraries if re.match(r"libcairn-(heap|track)\.so", path.name)]
+    libraries = [path for path in libraries if path not in trackers]
+    for tracker in trackers:
+        wrong += check_tracker(root, tracker, of_tracker)
     for shared, static in zip(libraries[::2], libraries[1::2]):
         wrong += check_library(root, shared, static, in_headers, shared == libraries[0])
     objects = pathlib.Path(f"{command}.p").glob("*.o")

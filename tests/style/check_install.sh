@@ -47,6 +47,11 @@ grep -v -E '^(libz|libzstd|liblzma|libc|libm|libpthread|ld-linux[-a-z0-9_]*)\.so
 readelf -d "$lib/libcairn-unwind.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$work/needs"
 grep -v -E '^(libc|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
     complain "libcairn-unwind needs what it should not"
+need "$lib/libcairn-track.so.0"
+if [ -e "$build/bindings/jni/cairn.jar" ]; then
+    need "$work/root$prefix/share/java/cairn.jar"
+    need "$lib/libcairn-jni.so"
+fi
 need "$work/root$prefix/bin/cairn"
 "$work/root$prefix/bin/cairn" version >/dev/null || complain "the installed command does not run"
 
