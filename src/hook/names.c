@@ -41,8 +41,8 @@ const char *cairn_hook_reason_text(enum cairn_hook_reason reason)
         [CAIRN_HOOK_EXCLUSIVE] = "it is part of an exclusive access or a transaction",
         [CAIRN_HOOK_BRANCHES_IN] = "a branch leads into the middle of the changed instructions",
         [CAIRN_HOOK_BACKWARDS] = "the function jumps back to its first instruction",
-        [CAIRN_HOOK_TOO_SHORT] = "too short: no padding in reach, and no free page at the targets "
-                                 "that the following bytes allow",
+        [CAIRN_HOOK_TOO_SHORT] = ("too short: no padding in reach, and no free page at the targets "
+                                  "that the following bytes allow"),
         [CAIRN_HOOK_HOOKED] = "diverted already by another tool",
         [CAIRN_HOOK_UNCHECKED] = "the copy failed its own check (an error in cairn)",
         [CAIRN_HOOK_RETURNS_IN] = "a call returns into the middle of the changed instructions",
