@@ -118,6 +118,11 @@ static int bring(struct fresh *f, struct cairn_err *err)
     ledger->is_complete = result == CAIRN_OK;
     if (result == CAIRN_OK)
         result = cairn_ledger_write(&job->target, job->ledger_va, ledger, err);
+    if (result < 0) {
+        cairn_divert_drop(&job->foothold, &f->diversions);
+        cairn_foothold_unmap(&job->foothold, ledger->base, f->image.bytes, &later);
+        job->ledger_va = 0;
+    }
     return result;
 }
 

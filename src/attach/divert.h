@@ -17,7 +17,7 @@
 #include "attach/ledger.h"
 #include "attach/modules.h"
 
-enum { CAIRN_ISLAND_BYTES = 256 };
+enum { CAIRN_ISLAND_BYTES = 256, CAIRN_ISLAND_PAGES = 2 * CAIRN_LEDGER_ROWS };
 
 struct cairn_diversion {
     const struct cairn_late_wish *wish;
@@ -32,6 +32,8 @@ struct cairn_diversions {
     const struct cairn_target_process *target;
     struct cairn_diversion *items;
     size_t n;
+    uint64_t pages[CAIRN_ISLAND_PAGES]; /* that were mapped for islands */
+    size_t n_pages;
     size_t allocator; /* number of the module whose malloc is called */
     unsigned granule_bits;
 };
@@ -46,8 +48,11 @@ void cairn_diversions_done(struct cairn_diversions *diversions);
 /* Maps and writes the islands for a library that lies at `ledger->base`, fills the ledger's rows,
  * and tells the library the originals. Nothing leads there yet. `fd`: a file of the target's, whose
  * pages the islands are mapped out of. */
-int cairn_divert_prepare(struct cairn_foothold *foothold, const struct cairn_diversions *diversions,
+int cairn_divert_prepare(struct cairn_foothold *foothold, struct cairn_diversions *diversions,
                          int their_fd, struct cairn_ledger *ledger, struct cairn_err *err);
+
+/* Unmaps the islands, to which nothing leads. */
+void cairn_divert_drop(struct cairn_foothold *foothold, const struct cairn_diversions *diversions);
 
 /* What came of it. */
 struct cairn_divert_counts {

@@ -51,7 +51,11 @@ static int map_pages(struct cairn_foothold *foothold, const struct cairn_diversi
         for (uint64_t page = first; va && page <= last && result == CAIRN_OK; page += PAGE) {
             if (has_page(d, i, page))
                 continue;
+            if (d->n_pages == CAIRN_ISLAND_PAGES)
+                return cairn_fail(err, CAIRN_E_LIMIT, "more than %d islands", CAIRN_ISLAND_PAGES);
             result = map_page(foothold, their_fd, page, err);
+            if (result == CAIRN_OK)
+                d->pages[d->n_pages++] = page;
             ledger->code_bytes += PAGE;
         }
     }
@@ -131,7 +135,14 @@ static int tell_original(const struct cairn_diversions *d, const struct cairn_di
     return cairn_target_write(d->target, base + item->wish->original, &va, sizeof va, err);
 }
 
-int cairn_divert_prepare(struct cairn_foothold *foothold, const struct cairn_diversions *diversions,
+void cairn_divert_drop(struct cairn_foothold *foothold, const struct cairn_diversions *diversions)
+{
+    struct cairn_err ignored;
+    for (size_t i = 0; i < diversions->n_pages; i++)
+        cairn_foothold_unmap(foothold, diversions->pages[i], PAGE, &ignored);
+}
+
+int cairn_divert_prepare(struct cairn_foothold *foothold, struct cairn_diversions *diversions,
                          int their_fd, struct cairn_ledger *ledger, struct cairn_err *err)
 {
     int result = map_pages(foothold, diversions, their_fd, ledger, err);
