@@ -41,8 +41,8 @@ static int map_page(struct cairn_foothold *foothold, int their_fd, uint64_t page
                       foothold->target->pid, (unsigned long long)page);
 }
 
-static int map_pages(struct cairn_foothold *foothold, const struct cairn_diversions *d,
-                     int their_fd, struct cairn_ledger *ledger, struct cairn_err *err)
+static int map_pages(struct cairn_foothold *foothold, struct cairn_diversions *d, int their_fd,
+                     struct cairn_ledger *ledger, struct cairn_err *err)
 {
     int result = CAIRN_OK;
     for (size_t i = 0; i < d->n && result == CAIRN_OK; i++) {
