@@ -4,9 +4,10 @@
 #include "cli/parts.h"
 
 static const struct cli_command *const parts[] = {
-    &cli_heap_run,  &cli_heap_leaks,  &cli_heap_lost,        &cli_heap_holds,
-    &cli_heap_diff, &cli_heap_report, &cli_heap_top_command, &cli_heap_mark,
-    &cli_heap_list, &cli_heap_clean,  &cli_heap_env,         NULL};
+    &cli_heap_run,   &cli_heap_attach, &cli_heap_detach,      &cli_heap_stop,
+    &cli_heap_start, &cli_heap_leaks,  &cli_heap_lost,        &cli_heap_holds,
+    &cli_heap_diff,  &cli_heap_report, &cli_heap_top_command, &cli_heap_mark,
+    &cli_heap_list,  &cli_heap_clean,  &cli_heap_env,         NULL};
 
 static int run_words(char **words)
 {

@@ -231,7 +231,7 @@ int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_lost, cli_heap_holds,
     cli_heap_diff, cli_heap_report, cli_heap_top_command, cli_heap_mark, cli_heap_list,
-    cli_heap_clean, cli_heap_env;
+    cli_heap_clean, cli_heap_env, cli_heap_attach, cli_heap_detach, cli_heap_stop, cli_heap_start;
 
 /* The peak, with its bound where that is more than 1 %: "12.3 MB (right to 0.4 MB)". */
 void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t);

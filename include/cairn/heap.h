@@ -323,6 +323,10 @@ CAIRN_API size_t cairn_heap_moments(const struct cairn_heap *heap, size_t proces
  * before. The process is not stopped. */
 CAIRN_API int cairn_heap_mark(int pid, uint32_t *ret_mark, struct cairn_err *err);
 
+/* Blocks that are born in a running process are recorded again, or not; those that die always are,
+ * so that what was freed meanwhile is no leak. From outside, as a mark is set. */
+CAIRN_API int cairn_heap_record(int pid, int on, struct cairn_err *err);
+
 /*
  * How a program is tracked from its start. Set .size; zero means the default.
  */

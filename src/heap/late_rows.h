@@ -20,6 +20,10 @@ void cairn_late_record(bool on);
 void cairn_late_end(void);
 const void *cairn_late_state(void);
 
+/* Takes all blocks for freed. Beside calls of the program's. */
+struct cairn_tracked_heap;
+void cairn_late_forget(struct cairn_tracked_heap *heap);
+
 /* late_c.c */
 void *cairn_late_malloc(size_t size);
 void *cairn_late_calloc(size_t n, size_t size);

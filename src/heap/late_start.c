@@ -14,6 +14,7 @@
 #include "unwind/modules.h"
 
 static struct cairn_lock starting;
+static atomic_bool has_ended;
 
 static bool has_originals(void)
 {
@@ -70,7 +71,11 @@ static int start(const struct cairn_late_settings *given)
             return MEMORY_TRACKER_E_STATE;
         heap = cairn_heap_present();
     }
+    if (atomic_exchange(&has_ended, false))
+        cairn_late_forget(heap);
     atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_LIVE);
+    atomic_store(&heap->state.header->paused, 0);
+    cairn_heap_next_turn(heap->state.header);
     atomic_store(&cairn_late_records, true);
     return MEMORY_TRACKER_OK;
 }
@@ -95,6 +100,7 @@ void cairn_late_end(void)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
     atomic_store(&cairn_late_records, false);
+    atomic_store(&has_ended, true);
     if (heap)
         atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_LIVE);
 }

@@ -332,11 +332,13 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     int saved = errno;
     struct cairn_tracked_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
-    if (own) {
+    bool paused = heap && atomic_load_explicit(&heap->state.header->paused, memory_order_relaxed);
+    if (own && paused)
+        cairn_heap_call_end(own);
+    else if (own)
         born_by_call(own, block, bytes, kind, caller);
-    } else if (heap && !heap->settings.sample_bytes) {
+    else if (heap && !paused && !heap->settings.sample_bytes)
         cairn_heap_born_within(heap, block, bytes, kind);
-    }
     errno = saved;
     return block;
 }

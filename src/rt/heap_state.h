@@ -388,6 +388,8 @@ struct cairn_heap_header {
     _Atomic(uint64_t) live_maps, live_map_bytes, peak_map_bytes;
     char command[256];  /* as /proc/PID/cmdline, cut */
     uint64_t pid_space; /* the number of /proc/PID/ns/pid: in which `pid` counts; 0: not known */
+    /* Written by others, who then add to the turn: births are not recorded, deaths are. */
+    _Atomic(uint32_t) paused;
     /* On a line of its own, for all threads look at it with each block. */
     _Alignas(64) union {
         _Atomic(uint64_t) turn_and_peak;

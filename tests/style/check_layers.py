@@ -46,12 +46,13 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
+    "attach": ("base elf proc hook heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }
 # <cairn/NAME.h> counts as a header of this room.
 PUBLIC = {
-    "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
+    "api": "base", "attach": "attach", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
     "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol",

@@ -18,7 +18,7 @@ NO_IO = re.compile(
     r"|v?f?printf_chk|stdin|stdout|stderr|unlink|rename|socket|ptrace|kill|signal|sigaction"
     r"|gettimeofday|clock_gettime|time|rand|srand)$")
 NO_END = re.compile(r"^(exit|_exit|_Exit|quick_exit|abort|err|errx|cplus_demangle)$")
-FORKS = {"base", "proc", "doctor"}  # their children end by _exit when they cannot become the command, or are done
+FORKS = {"base", "proc", "doctor", "attach"}  # their children end by _exit when they cannot become the command, or are done
 
 
 def undefined(archive):

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn heap attach, detach, stop, start: the tracker into a running process, and out of it. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <cairn/attach.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "cli/heap.h"
+#include "cli/numbers.h"
+#include "cli/term.h"
+
+enum { DEPTH_MAX = 1024 };
+
+/* The options that all have come first. */
+enum option {
+    OPTION_WHY,
+    OPTION_JSON,
+    OPTION_DEPTH,
+    OPTION_NO_STACKS,
+    OPTION_SAMPLE,
+    OPTION_MAX,
+    OPTION_LIBRARY
+};
+
+#define WHY_ROW                                                                                    \
+    {                                                                                              \
+        "why", 0, NULL, "say each step and what was refused"                                       \
+    }
+#define JSON_ROW                                                                                   \
+    {                                                                                              \
+        "json", 0, NULL, "print JSON"                                                              \
+    }
+
+static const struct cli_option attach_options[] = {
+    [OPTION_WHY] = WHY_ROW,
+    [OPTION_JSON] = JSON_ROW,
+    [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
+    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "record callers instead of stacks"},
+    [OPTION_SAMPLE] = {"sample", 0, "BYTES",
+                       "record one block in so many bytes, at random; sums are estimates"},
+    [OPTION_MAX] = {"max-memory", 0, "SIZE",
+                    "memory for what is recorded (a tenth of the machine's)"},
+    [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-track.so)"},
+    {0},
+};
+static const struct cli_option detach_options[] = {WHY_ROW, JSON_ROW, {0}};
+static const struct cli_option no_options[] = {{0}};
+
+struct job {
+    struct cli_args *args;
+    struct cairn_attach_opts opts;
+    bool json;
+    int pid;
+};
+
+static void say(void *context, const char *line)
+{
+    struct cairn_buffer out = {0};
+    (void)context;
+    cairn_escape_terminal(&out, line, strlen(line));
+    fprintf(stderr, "  %s\n", cairn_buffer_text(&out));
+    cairn_buffer_done(&out);
+}
+
+static bool set_depth(struct job *job, const char *value)
+{
+    uint64_t depth;
+    if (!cli_args_u64(job->args, "depth", value, &depth))
+        return false;
+    if (depth == 0 || depth > DEPTH_MAX) {
+        cli_args_wrong(job->args, "--depth: %s, expected 1 to %d", value, DEPTH_MAX);
+        return false;
+    }
+    job->opts.depth = (uint32_t)depth;
+    return true;
+}
+
+static bool take_option(struct job *job, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_WHY:
+        job->opts.say = say;
+        return true;
+    case OPTION_JSON:
+        job->json = true;
+        return true;
+    case OPTION_DEPTH:
+        return set_depth(job, value);
+    case OPTION_NO_STACKS:
+        job->opts.no_stacks = 1;
+        return true;
+    case OPTION_SAMPLE:
+        return cli_args_size(job->args, "sample", value, &job->opts.sample_bytes);
+    case OPTION_MAX:
+        return cli_args_size(job->args, "max-memory", value, &job->opts.max_memory);
+    default:
+        job->opts.library = value;
+        return true;
+    }
+}
+
+static bool take_words(struct job *job)
+{
+    const char *value;
+    size_t n;
+    int option;
+    while ((option = cli_args_next(job->args, &value)) >= 0)
+        if (!take_option(job, option, value))
+            return false;
+    if (option == CLI_ARGS_WRONG)
+        return false;
+    char **operands = cli_args_operands(job->args, &n);
+    if (n != 1) {
+        cli_args_wrong(job->args, n ? "one PID at a time" : "PID is missing");
+        return false;
+    }
+    return cli_args_pid(job->args, operands[0], &job->pid);
+}
+
+static void put_json(const struct job *job, const struct cairn_attach_report *r)
+{
+    enum { MS_PLACES = 6 };
+    struct cairn_buffer out = {0};
+    struct cairn_json json = {.out = &out, .compact = true};
+    cairn_json_open(&json, NULL, '{');
+    cairn_json_u64(&json, "pid", (uint64_t)job->pid);
+    cairn_json_fixed(&json, "took_ms", (int64_t)r->took_ns, MS_PLACES);
+    cairn_json_fixed(&json, "held_ms", (int64_t)r->held_ns, MS_PLACES);
+    cairn_json_u64(&json, "held_tid", (uint64_t)r->held_tid);
+    cairn_json_u64(&json, "functions", r->n_functions);
+    cairn_json_u64(&json, "one", r->n_one);
+    cairn_json_u64(&json, "pad", r->n_pad);
+    cairn_json_u64(&json, "pun", r->n_pun);
+    cairn_json_u64(&json, "late", r->n_late);
+    cairn_json_u64(&json, "refused", r->n_refused);
+    cairn_json_u64(&json, "foreign", r->n_foreign);
+    cairn_json_u64(&json, "modules", r->n_modules);
+    cairn_json_bool(&json, "again", r->again);
+    cairn_json_u64(&json, "code_bytes", r->code_bytes);
+    cairn_json_close(&json, '}');
+    fwrite(out.data, 1, out.size, stdout);
+    cairn_buffer_done(&out);
+}
+
+static void add_ms(struct cairn_buffer *out, uint64_t ns, int places)
+{
+    cairn_buffer_printf(out, "%.*f ms", places, (double)ns / CAIRN_NS_PER_MS);
+}
+
+static void add_ways(struct cairn_buffer *out, const struct cairn_attach_report *r)
+{
+    const struct {
+        uint32_t n;
+        const char *name;
+    } ways[] = {{r->n_one, "one"}, {r->n_pad, "pad"}, {r->n_pun, "pun"}, {r->n_late, "late"}};
+    const char *between = " (";
+    cairn_buffer_char(out, ' ');
+    cli_add_counted(out, r->n_functions, "function");
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (ways[i].n) {
+            cairn_buffer_printf(out, "%s%" PRIu32 " %s", between, ways[i].n, ways[i].name);
+            between = ", ";
+        }
+    cairn_buffer_str(out, *between == ',' ? ")" : "");
+}
+
+static void put_attached(const struct job *job, const struct cairn_attach_report *r)
+{
+    struct cairn_buffer out = {0};
+    cairn_buffer_printf(&out, "attached to %d%s in ", job->pid, r->again ? " again" : "");
+    add_ms(&out, r->took_ns, 0);
+    cairn_buffer_str(&out, ": held one thread ");
+    add_ms(&out, r->held_ns, 2);
+    cairn_buffer_char(&out, ';');
+    add_ways(&out, r);
+    if (r->n_refused)
+        cairn_buffer_printf(&out, ", %" PRIu32 " not reached (--why)", r->n_refused);
+    if (r->n_foreign)
+        cairn_buffer_printf(&out, ", %" PRIu32 " changed by another tool: left alone",
+                            r->n_foreign);
+    if (r->n_modules) {
+        cairn_buffer_str(&out, "; ");
+        cli_add_counted(&out, r->n_modules, "module");
+    }
+    printf("%s\n", cairn_buffer_text(&out));
+    cairn_buffer_done(&out);
+}
+
+static int run_attach(struct cli_args *args)
+{
+    struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
+    struct cairn_attach_report report = {.size = sizeof report};
+    struct cairn_err err = {0};
+    if (!take_words(&job))
+        return CLI_USAGE;
+    cli_log_open(0);
+    if (cairn_attach(job.pid, &job.opts, &report, &err) < 0)
+        return cli_report(&err);
+    if (job.json)
+        put_json(&job, &report);
+    else
+        put_attached(&job, &report);
+    return CLI_OK;
+}
+
+const struct cli_command cli_heap_attach = {
+    .name = "heap attach",
+    .summary = "track a process that runs already",
+    .usage = (const char *const[]){"heap attach [OPTION...] PID", NULL},
+    .options = attach_options,
+    .run = run_attach,
+};
+
+static int run_detach(struct cli_args *args)
+{
+    struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
+    struct cairn_attach_report report = {.size = sizeof report};
+    struct cairn_err err = {0};
+    struct cairn_buffer out = {0};
+    if (!take_words(&job))
+        return CLI_USAGE;
+    cli_log_open(0);
+    if (cairn_detach(job.pid, &job.opts, &report, &err) < 0)
+        return cli_report(&err);
+    if (job.json) {
+        put_json(&job, &report);
+        return CLI_OK;
+    }
+    cairn_buffer_printf(&out, "detached from %d in ", job.pid);
+    add_ms(&out, report.took_ns, 0);
+    cairn_buffer_str(&out, ": ");
+    cli_add_counted(&out, report.n_functions, "function");
+    cairn_buffer_str(&out, " as before, ");
+    cli_add_size(&out, report.code_bytes);
+    cairn_buffer_str(&out, " of code stay for the next attach");
+    if (report.n_foreign)
+        cairn_buffer_printf(&out,
+                            "; %" PRIu32 " changed by another tool since: left alone, our code "
+                            "passes calls on",
+                            report.n_foreign);
+    printf("%s\n", cairn_buffer_text(&out));
+    cairn_buffer_done(&out);
+    return CLI_OK;
+}
+
+const struct cli_command cli_heap_detach = {
+    .name = "heap detach",
+    .summary = "let go of a process that was attached to, as it was before",
+    .usage = (const char *const[]){"heap detach [OPTION...] PID", NULL},
+    .options = detach_options,
+    .run = run_detach,
+};
+
+/* As long as it takes to write two words: nothing that --why could tell. */
+static int run_record(struct cli_args *args, int on)
+{
+    struct cairn_err err = {0};
+    const char *value;
+    size_t n;
+    int pid;
+    if (cli_args_next(args, &value) == CLI_ARGS_WRONG)
+        return CLI_USAGE;
+    char **operands = cli_args_operands(args, &n);
+    if (n != 1)
+        return cli_args_wrong(args, n ? "one PID at a time" : "PID is missing");
+    if (!cli_args_pid(args, operands[0], &pid))
+        return CLI_USAGE;
+    cli_log_open(0);
+    if (cairn_heap_record(pid, on, &err) < 0)
+        return cli_report(&err);
+    printf("%d: new blocks are %s\n", pid, on ? "recorded" : "not recorded");
+    return CLI_OK;
+}
+
+static int run_stop(struct cli_args *args)
+{
+    return run_record(args, 0);
+}
+
+static int run_start(struct cli_args *args)
+{
+    return run_record(args, 1);
+}
+
+const struct cli_command cli_heap_stop = {
+    .name = "heap stop",
+    .summary = "record no new blocks of a running process; those that are freed are known",
+    .usage = (const char *const[]){"heap stop PID", NULL},
+    .options = no_options,
+    .run = run_stop,
+};
+
+const struct cli_command cli_heap_start = {
+    .name = "heap start",
+    .summary = "record new blocks again",
+    .usage = (const char *const[]){"heap start PID", NULL},
+    .options = no_options,
+    .run = run_start,
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In this order, so that the process is as before until all is known that could forbid it, and goes
+ * on whenever we are killed:
+ *
+ *     outside    modules, functions, plans          nothing is touched
+ *     our thread library, notes, islands, start     nothing leads to them yet
+ *     outside    the functions, one store each      deaths first, then births
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "attach/image.h"
+#include "attach/job.h"
+#include "attach/place.h"
+#include "base/error.h"
+
+enum { PATH_BYTES = PATH_MAX };
+
+struct fresh {
+    struct cairn_attach_job *job;
+    struct cairn_image image;
+    struct cairn_late_table table;
+    struct cairn_loaded_modules modules;
+    struct cairn_diversions diversions;
+    char path[PATH_BYTES];
+};
+
+static uint64_t import(void *ctx, const char *name)
+{
+    return cairn_loaded_object(ctx, name);
+}
+
+/* Its state is mapped, and it was not we who attached. */
+static int refuse_tracked(const struct cairn_attach_job *job, struct cairn_err *err)
+{
+    for (size_t i = 0; i < cairn_maps_count(job->target.maps); i++) {
+        const char *path = cairn_maps_get(job->target.maps, i)->path;
+        const char *base = strrchr(path, '/');
+        if (base && strncmp(base, "/libcairn-heap.so", strlen("/libcairn-heap.so")) == 0) {
+            cairn_fail(err, CAIRN_E_EXISTS, "pid %d: is tracked already, from its start",
+                       job->target.pid);
+            cairn_hint(err, "cairn heap leaks %d", job->target.pid);
+            return CAIRN_E_EXISTS;
+        }
+    }
+    return CAIRN_OK;
+}
+
+static void say_plans(const struct fresh *f)
+{
+    for (size_t i = 0; i < f->diversions.n; i++) {
+        const struct cairn_diversion *item = &f->diversions.items[i];
+        const char *path = f->modules.items[item->module].path;
+        if (item->same)
+            cairn_attach_say(f->job, "%s of %s: is %s", item->wish->name, path,
+                             item->same->wish->name);
+        else if (item->plan.way == CAIRN_HOOK_WAY_NONE)
+            cairn_attach_say(f->job, "%s of %s: stays as it is: %s", item->wish->name, path,
+                             cairn_hook_reason_text(item->plan.reason));
+        else
+            cairn_attach_say(f->job, "%s of %s: %s, island at 0x%llx", item->wish->name, path,
+                             cairn_hook_way_name(item->plan.way),
+                             (unsigned long long)item->island_va);
+    }
+}
+
+static int plan(struct fresh *f, struct cairn_err *err)
+{
+    struct cairn_attach_job *job = f->job;
+    int result = refuse_tracked(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_attach_library(job->opts.library, f->path, sizeof f->path, err);
+    if (result == CAIRN_OK)
+        result = cairn_image_open(f->path, &f->image, err);
+    if (result == CAIRN_OK)
+        result = cairn_late_table_read(&f->image, &f->table, err);
+    if (result == CAIRN_OK)
+        result = cairn_loaded_read(&job->target, &f->modules, err);
+    if (result == CAIRN_OK)
+        result = cairn_divert_plan(&job->target, &f->modules, &f->table, &f->diversions, err);
+    if (result < 0)
+        return result;
+    job->report.n_modules = (uint32_t)f->modules.n;
+    for (size_t i = 0; i < f->diversions.n; i++)
+        job->report.n_refused +=
+            !f->diversions.items[i].same && f->diversions.items[i].plan.way == CAIRN_HOOK_WAY_NONE;
+    say_plans(f);
+    return CAIRN_OK;
+}
+
+/* The library, the notes, the islands. */
+static int bring(struct fresh *f, struct cairn_err *err)
+{
+    struct cairn_attach_job *job = f->job;
+    struct cairn_ledger *ledger = &job->ledger;
+    struct cairn_err later;
+    int their_fd = -1;
+    *ledger = (struct cairn_ledger){.magic = CAIRN_LEDGER_MAGIC,
+                                    .version = CAIRN_LEDGER_VERSION,
+                                    .bytes = sizeof *ledger,
+                                    .library_bytes = f->image.bytes,
+                                    .room_va = job->foothold.code_va,
+                                    .code_bytes = f->image.bytes};
+    int result =
+        cairn_place_image(&job->foothold, &f->image, import, &f->modules, &ledger->base, err);
+    if (result < 0)
+        return result;
+    cairn_attach_say(job, "%s lies at 0x%llx", f->path, (unsigned long long)ledger->base);
+    ledger->late_va = ledger->base + f->table.late;
+    result = cairn_foothold_hand(&job->foothold, f->image.fd, &their_fd, err);
+    if (result == CAIRN_OK)
+        result = cairn_divert_prepare(&job->foothold, &f->diversions, their_fd, ledger, err);
+    if (their_fd >= 0)
+        cairn_foothold_close_fd(&job->foothold, their_fd, &later);
+    if (result == CAIRN_OK)
+        result = cairn_ledger_make(&job->foothold, &job->ledger_va, err);
+    ledger->is_complete = result == CAIRN_OK;
+    if (result == CAIRN_OK)
+        result = cairn_ledger_write(&job->target, job->ledger_va, ledger, err);
+    if (result < 0) {
+        cairn_divert_drop(&job->foothold, &f->diversions);
+        cairn_foothold_unmap(&job->foothold, ledger->base, f->image.bytes, &later);
+        job->ledger_va = 0;
+    }
+    return result;
+}
+
+static int bring_all(struct cairn_attach_job *job, unsigned *ret_granule_bits,
+                     struct cairn_err *err)
+{
+    struct fresh f = {.job = job, .image = {.fd = -1}};
+    int result = plan(&f, err);
+    *ret_granule_bits = f.diversions.granule_bits;
+    if (result == CAIRN_OK)
+        result = cairn_attach_enter(job, err);
+    if (result == CAIRN_OK)
+        result = bring(&f, err);
+    cairn_diversions_done(&f.diversions);
+    cairn_loaded_done(&f.modules);
+    cairn_late_table_done(&f.table);
+    cairn_image_close(&f.image);
+    return result;
+}
+
+static int start(struct cairn_attach_job *job, unsigned granule_bits, struct cairn_err *err)
+{
+    const struct cairn_late_settings settings = {.size = sizeof settings,
+                                                 .granule_bits = granule_bits,
+                                                 .max_bytes = job->opts.max_memory,
+                                                 .sample_bytes = job->opts.sample_bytes,
+                                                 .depth = job->opts.depth,
+                                                 .no_stacks = job->opts.no_stacks};
+    int value, result = cairn_attach_read_late(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_target_write(&job->target, job->foothold.page_va, &settings, sizeof settings,
+                                    err);
+    if (result == CAIRN_OK)
+        result = cairn_attach_run(job, "start", (uintptr_t)job->late.start, job->foothold.page_va,
+                                  &value, err);
+    if (result < 0 || value == 0)
+        return result;
+    cairn_fail(err, CAIRN_E_SUPPORT, "pid %d: the tracker could not begin there (%d)",
+               job->target.pid, value);
+    cairn_hint(err,
+               "its user needs a folder for what is recorded: /dev/shm, $XDG_RUNTIME_DIR or /tmp");
+    return CAIRN_E_SUPPORT;
+}
+
+static void count_ways(struct cairn_attach_job *job)
+{
+    for (uint32_t i = 0; i < job->ledger.n_rows; i++) {
+        uint32_t way = job->ledger.rows[i].way;
+        job->report.n_one += way == CAIRN_HOOK_WAY_ONE;
+        job->report.n_pad += way == CAIRN_HOOK_WAY_PAD;
+        job->report.n_pun += way == CAIRN_HOOK_WAY_PUN;
+        job->report.n_late += way == CAIRN_HOOK_WAY_LATE;
+    }
+}
+
+static int divert(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    struct cairn_divert_counts counts;
+    int result = cairn_divert_set(&job->target, &job->ledger, true, &counts, err);
+    if (result < 0)
+        return result;
+    job->report.n_functions = counts.n_done;
+    job->report.n_foreign = counts.n_foreign + counts.n_gone;
+    count_ways(job);
+    cairn_attach_say(job, "%u functions lead to the tracker", counts.n_done);
+    return CAIRN_OK;
+}
+
+static bool all_lead_to_us(const struct cairn_attach_job *job)
+{
+    for (uint32_t i = 0; i < job->ledger.n_rows; i++)
+        if (!cairn_divert_leads_to_us(&job->target, &job->ledger.rows[i]))
+            return false;
+    return job->ledger.n_rows > 0;
+}
+
+static int attach(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    unsigned granule_bits = 0; /* of a tracker that began already: it has it */
+    int result = CAIRN_OK;
+    job->report.again = job->ledger_va && job->ledger.is_complete;
+    if (job->report.again && all_lead_to_us(job)) {
+        cairn_fail(err, CAIRN_E_EXISTS, "pid %d: is tracked already, since somebody attached",
+                   job->target.pid);
+        cairn_hint(err, "cairn heap leaks %d; after cairn heap stop: cairn heap start %d",
+                   job->target.pid, job->target.pid);
+        return CAIRN_E_EXISTS;
+    }
+    if (job->report.again)
+        result = cairn_attach_enter(job, err);
+    else
+        result = bring_all(job, &granule_bits, err);
+    if (result == CAIRN_OK)
+        result = start(job, granule_bits, err);
+    return result < 0 ? result : divert(job, err);
+}
+
+static int work(int pid, const struct cairn_attach_opts *opts,
+                struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    struct cairn_attach_job job;
+    int result = cairn_attach_begin(pid, opts, &job, err);
+    if (result == CAIRN_OK)
+        result = attach(&job, err);
+    return cairn_attach_end(&job, result, ret_report, err);
+}
+
+int cairn_attach(int pid, const struct cairn_attach_opts *opts,
+                 struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    return cairn_attach_apart(pid, opts, work, ret_report, err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Foothold: a thread of our own in another process. One of the program's threads is held for a
+ * single system call, which makes it; everything else is done by ours while the program runs on.
+ * It has its stack and its thread pointer from nobody: what it runs must not ask for TLS.
+ *
+ *     open -> (call | map | hand)* -> close, or keep and run, which ends it, too
+ */
+#ifndef CAIRN_ATTACH_FOOTHOLD_H
+#define CAIRN_ATTACH_FOOTHOLD_H
+
+#include "attach/hold.h"
+#include "attach/target.h"
+
+struct cairn_foothold {
+    const struct cairn_target_process *target;
+    struct cairn_stilled thread; /* ours, standing still */
+    uint64_t code_va;            /* what it runs when nobody leads it; 0: not there yet */
+    uint64_t page_va;            /* words that calls are handed, and its stack; 0: not there yet */
+    int socket, their_socket;    /* the two ends that descriptors go through; -1: none yet */
+    int held_tid;                /* of the program's thread, and how long it stood */
+    uint64_t held_ns;
+    bool mended;     /* a call of it was */
+    bool keeps_room; /* what our thread stands on stays when it ends */
+};
+
+/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken;
+ * else as cairn_hold_begin(). */
+int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
+                        struct cairn_foothold *ret_foothold, struct cairn_err *err);
+
+/* Ends the thread and gives back what it had. */
+int cairn_foothold_close(struct cairn_foothold *foothold, struct cairn_err *err);
+
+/* A call whose refusal is an error: "WHAT: No space left on device". */
+int cairn_foothold_call(struct cairn_foothold *foothold, const char *what, long number,
+                        const uint64_t args[CAIRN_CALL_ARGS], uint64_t *ret_result,
+                        struct cairn_err *err);
+
+/* mmap(2) in the process. `va`: 0, or where it must be: nothing else is replaced. */
+struct cairn_foothold_mapping {
+    uint64_t va, size, off;
+    int prot, flags, fd; /* fd: one of the target's, or -1 */
+};
+int cairn_foothold_map(struct cairn_foothold *foothold, const struct cairn_foothold_mapping *want,
+                       uint64_t *ret_va, struct cairn_err *err);
+int cairn_foothold_unmap(struct cairn_foothold *foothold, uint64_t va, uint64_t size,
+                         struct cairn_err *err);
+
+/* Gives the process a descriptor of ours, whatever namespaces it lives in; its number there. */
+int cairn_foothold_hand(struct cairn_foothold *foothold, int fd, int *ret_their_fd,
+                        struct cairn_err *err);
+int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struct cairn_err *err);
+
+/* The last of it: calls a function of the process, int fn(void *arg), at the end of which our
+ * thread ends; -128 to 127 come back. What it stood on stays, at code_va: the next open() takes it.
+ * CAIRN_E_FORMAT: a fault. CAIRN_E_LIMIT: it did not return in time, and is left to itself. */
+int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
+                       int timeout_ms, int *ret_value, struct cairn_err *err);
+
+#endif /* CAIRN_ATTACH_FOOTHOLD_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cairn/hook.h>
+
+#include "base/error.h"
+
+#define NAME "cairn-ledger"
+
+enum { PAGE = 4096, BYTES = (sizeof(struct cairn_ledger) + PAGE - 1) / PAGE * PAGE };
+
+uint64_t cairn_ledger_find(const struct cairn_target_process *target)
+{
+    for (size_t i = 0; i < cairn_maps_count(target->maps); i++) {
+        const struct cairn_map *map = cairn_maps_get(target->maps, i);
+        if (strcmp(map->path, "/memfd:" NAME) == 0 && map->end - map->start == BYTES)
+            return map->start;
+    }
+    return 0;
+}
+
+/* Is [va, va + bytes) within one mapping of code? */
+static bool is_code(const struct cairn_target_process *target, uint64_t va, uint64_t bytes)
+{
+    const struct cairn_map *map = cairn_maps_find(target->maps, va);
+    return map && map->flags & CAIRN_MAP_EXEC && map->end - va >= bytes;
+}
+
+/* What was changed may have been unmapped since: then it is not there, and no damage. */
+static bool may_be(const struct cairn_ledger_row *row)
+{
+    return memchr(row->name, 0, sizeof row->name) && row->n_pad <= CAIRN_LEDGER_WORD;
+}
+
+static bool is_sound(const struct cairn_target_process *target, const struct cairn_ledger *ledger)
+{
+    const struct cairn_map *late = cairn_maps_find(target->maps, ledger->late_va);
+    if (memcmp(ledger->magic, CAIRN_LEDGER_MAGIC, sizeof CAIRN_LEDGER_MAGIC) != 0 ||
+        ledger->version != CAIRN_LEDGER_VERSION || ledger->bytes != sizeof *ledger ||
+        ledger->n_rows > CAIRN_LEDGER_ROWS)
+        return false;
+    if (ledger->is_complete && (!late || ledger->late_va - ledger->base >= ledger->library_bytes))
+        return false;
+    for (uint32_t i = 0; i < ledger->n_rows; i++)
+        if (!may_be(&ledger->rows[i]) ||
+            (ledger->is_complete && (!is_code(target, ledger->rows[i].island_va, 1) ||
+                                     !is_code(target, ledger->rows[i].moved_va, 1))))
+            return false;
+    return true;
+}
+
+int cairn_ledger_read(const struct cairn_target_process *target, uint64_t va,
+                      struct cairn_ledger *ret_ledger, struct cairn_err *err)
+{
+    struct cairn_ledger ledger;
+    int result = cairn_target_read(target, va, &ledger, sizeof ledger, err);
+    if (result < 0)
+        return result;
+    if (!is_sound(target, &ledger)) {
+        cairn_fail(err, CAIRN_E_FORMAT,
+                   "pid %d: what an earlier attach noted at 0x%llx is damaged, or of another "
+                   "version of cairn",
+                   target->pid, (unsigned long long)va);
+        cairn_hint(err, "detach with the cairn that attached to it");
+        return CAIRN_E_FORMAT;
+    }
+    *ret_ledger = ledger;
+    return CAIRN_OK;
+}
+
+int cairn_ledger_write(const struct cairn_target_process *target, uint64_t va,
+                       const struct cairn_ledger *ledger, struct cairn_err *err)
+{
+    return cairn_target_write(target, va, ledger, sizeof *ledger, err);
+}
+
+static int map_file(struct cairn_foothold *foothold, int fd, uint64_t *ret_va,
+                    struct cairn_err *err)
+{
+    struct cairn_err later;
+    int their_fd, result = cairn_foothold_hand(foothold, fd, &their_fd, err);
+    if (result < 0)
+        return result;
+    const struct cairn_foothold_mapping want = {
+        .size = BYTES, .prot = PROT_READ, .flags = MAP_PRIVATE, .fd = their_fd};
+    result = cairn_foothold_map(foothold, &want, ret_va, err);
+    int closed = cairn_foothold_close_fd(foothold, their_fd, &later);
+    if (result == CAIRN_OK && closed < 0 && err)
+        *err = later;
+    return result < 0 ? result : closed;
+}
+
+int cairn_ledger_make(struct cairn_foothold *foothold, uint64_t *ret_va, struct cairn_err *err)
+{
+    int fd = memfd_create(NAME, MFD_CLOEXEC);
+    if (fd < 0)
+        return cairn_fail_os(err, errno, "no memory for notes (memfd_create)");
+    int result = ftruncate(fd, BYTES) == 0
+                     ? map_file(foothold, fd, ret_va, err)
+                     : cairn_fail_os(err, errno, "no memory for notes (ftruncate)");
+    close(fd);
+    return result;
+}

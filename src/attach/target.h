@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Target: what can be known of a process before anything in it is touched: may we, where does an
+ * instruction stand that calls the system, what lies where.
+ */
+#ifndef CAIRN_ATTACH_TARGET_H
+#define CAIRN_ATTACH_TARGET_H
+
+#include <cairn/maps.h>
+
+#include "base/buffer.h"
+
+struct cairn_target_process {
+    int pid;
+    int mem_fd; /* /proc/PID/mem, bound to the program that runs now: none that exec puts there */
+    uint64_t call_va;
+    struct cairn_maps *maps;
+};
+
+/* CAIRN_E_MISSING: no such process, or no program in it. CAIRN_E_ACCESS: not our right; the hint
+ * says what gives it. CAIRN_E_SUPPORT: it runs another CPU's code, or has a filter of system calls
+ * (seccomp) that may end it for ours. */
+int cairn_target_open_process(int pid, struct cairn_target_process *ret_target,
+                              struct cairn_err *err);
+void cairn_target_close_process(struct cairn_target_process *target);
+
+/* Reads the mappings anew. */
+int cairn_target_look_again(struct cairn_target_process *target, struct cairn_err *err);
+
+/* Exactly `size` bytes. CAIRN_E_MISSING: they are not there (any more), or the program is not. */
+int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
+                      size_t size, struct cairn_err *err);
+
+/* The same, written in spite of the page's protection: the process gets a copy of a file's page. */
+int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
+                       size_t size, struct cairn_err *err);
+
+#endif /* CAIRN_ATTACH_TARGET_H */
