@@ -30,46 +30,46 @@ END
 gcc -O2 -o program program.c 2>log || { cat log; exit 1; }
 libc=$(ldd program | sed -n 's/.*=> \(.*libc.so.6\) .*/\1/p')
 
-plan() { # NAME OPERAND...: its output is in plan, its status in `status`
+plan() { # NAME OPERAND...: its output is in plan.out, its status in `status`
     local name=$1
     shift
-    "$CAIRN" hook plan "$@" >plan 2>plan.err
+    "$CAIRN" hook plan "$@" >plan.out 2>plan.err
     status=$?
     case $name in -) ;; *) same "$name: status" "$status" 0 ;; esac
 }
 
 plan "a program" program long_first loops_back one_byte
-has plan "3 functions: " "the sum"
+has plan.out "3 functions: " "the sum"
 case $(uname -m) in
 x86_64)
-    grep -qE '^long_first +one +0x[0-9a-f]+ +b8 39 30 00 00 +-> e9 \.\. \.\. \.\. \.\.$' plan || fail "long_first" plan
-    grep -qE '^one_byte +(one|pun) ' plan || fail "one_byte" plan
+    grep -qE '^long_first +one +0x[0-9a-f]+ +b8 39 30 00 00 +-> e9 \.\. \.\. \.\. \.\.$' plan.out || fail "long_first" plan.out
+    grep -qE '^one_byte +(one|pun) ' plan.out || fail "one_byte" plan.out
     ;;
 esac
-grep -qE '^loops_back +none +the function jumps back' plan || fail "loops_back" plan
+grep -qE '^loops_back +none +the function jumps back' plan.out || fail "loops_back" plan.out
 
 plan "JSON" --json "$libc"
-same "functions counted" "$(jq '.functions | length' plan)" "$(jq '.sum.functions' plan)"
-same "by method" "$(jq '.sum | .one + .pad + .pun + .late + .b + .none' plan)" "$(jq '.sum.functions' plan)"
-at_most 2 "$(jq '100 * .sum.none / .sum.functions | floor' plan)" "per cent of libc's functions without a method"
+same "functions counted" "$(jq '.functions | length' plan.out)" "$(jq '.sum.functions' plan.out)"
+same "by method" "$(jq '.sum | .one + .pad + .pun + .late + .b + .none' plan.out)" "$(jq '.sum.functions' plan.out)"
+at_most 2 "$(jq '100 * .sum.none / .sum.functions | floor' plan.out)" "per cent of libc's functions without a method"
 for name in malloc free calloc realloc posix_memalign aligned_alloc malloc_usable_size; do
     plan "$name" --json "$libc" "$name"
-    same "$name" "$(jq -r '.functions[0].way != "none"' plan)" true
-    same "$name: changed bytes" "$(jq -r '.functions[0] | (.before | length) == (.after | length)' plan)" true
+    same "$name" "$(jq -r '.functions[0].way != "none"' plan.out)" true
+    same "$name: changed bytes" "$(jq -r '.functions[0] | (.before | length) == (.after | length)' plan.out)" true
 done
 
 # A process, and the same function of its file; then with a hook of somebody else.
 ./program >out &
 pid=$!
 until grep -q ready out 2>/dev/null; do sleep 0.02; done
-if "$CAIRN" hook plan "$pid" long_first >plan 2>plan.err; then
-    has plan "long_first" "a process"
+if "$CAIRN" hook plan "$pid" long_first >plan.out 2>plan.err; then
+    has plan.out "long_first" "a process"
     plan "a process, all" --json "$pid"
-    at_least 1000 "$(jq .sum.functions plan)" "functions of a process"
-    at_most 10 "$(jq '100 * .sum.none / .sum.functions | floor' plan)" "per cent of a process's functions without a method"
-    "$CAIRN" hook plan --json "$pid" long_first malloc >plan
-    address=$(jq -r '.functions[] | select(.name == "long_first").patch' plan)
-    malloc=$(jq -r '.functions[] | select(.name == "malloc").patch' plan)
+    at_least 1000 "$(jq .sum.functions plan.out)" "functions of a process"
+    at_most 10 "$(jq '100 * .sum.none / .sum.functions | floor' plan.out)" "per cent of a process's functions without a method"
+    "$CAIRN" hook plan --json "$pid" long_first malloc >plan.out
+    address=$(jq -r '.functions[] | select(.name == "long_first").patch' plan.out)
+    malloc=$(jq -r '.functions[] | select(.name == "malloc").patch' plan.out)
     python3 -c '
 import struct, sys
 pid, at, to = int(sys.argv[1]), int(sys.argv[2], 16), int(sys.argv[3], 16)
@@ -78,8 +78,8 @@ with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
     memory.write(b"\xff\x25\0\0\0\0" + struct.pack("<Q", to))' "$pid" "$address" "$malloc"
     plan "a hook of somebody else" "$pid" long_first
     if [ "$(uname -m)" = x86_64 ]; then
-        has plan "diverted already by another tool" "a hook of somebody else"
-        has plan "leads to $malloc in $(readlink -f "$libc")" "where it leads"
+        has plan.out "diverted already by another tool" "a hook of somebody else"
+        has plan.out "leads to $malloc in $(readlink -f "$libc")" "where it leads"
     fi
 else
     skip "a process" "$(head -n 1 plan.err)"
@@ -91,7 +91,7 @@ wait $pid 2>/dev/null
 plan - program no_such_function long_first
 same "a missing function: status" "$status" 1
 has plan.err "program: no function is named no_such_function" "a missing function"
-has plan "long_first" "the others are printed"
+has plan.out "long_first" "the others are printed"
 plan - no_such_file
 same "a missing file: status" "$status" 1
 has plan.err "no_such_file" "a missing file"
@@ -100,8 +100,8 @@ same "a missing process: status" "$status" 1
 plan - program.c
 same "no ELF file: status" "$status" 1
 has plan.err "program.c" "no ELF file"
-head -c 3000 program >cut
-plan - cut
+head -c 3000 program >cut.elf
+plan - cut.elf
 same "a file cut off: status" "$status" 1
 printf '\000\000' | dd of=program bs=1 seek=18 conv=notrunc 2>/dev/null
 plan - program
@@ -115,9 +115,9 @@ same "an unknown option: status" "$status" 2
 move() { # STATUS OUTPUT NAME WORD...
     local wanted=$1 text=$2 name=$3
     shift 3
-    "$CAIRN" hook move "$@" >move 2>&1
+    "$CAIRN" hook move "$@" >move.out 2>&1
     same "$name: status" "$?" "$wanted"
-    has move "$text" "$name"
+    has move.out "$text" "$name"
 }
 at=(--cpu x86-64 --at 0x1000 --to 0x2000)
 move 0 '55e9fbefffff' "one instruction" "${at[@]}" 5575
