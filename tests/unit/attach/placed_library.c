@@ -13,6 +13,7 @@ int *cairn_placed_pointer = &numbers[2];
 
 __attribute__((constructor)) static void not_run(void)
 {
+    __asm__ volatile("" ::: "memory"); /* no compiler runs it beforehand */
     zeros[0] = 1000;
 }
 
