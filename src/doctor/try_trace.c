@@ -18,6 +18,7 @@ static int try_trace(struct cairn_trace_opts *opts, struct cairn_doctor_answer *
     opts->events = events;
     opts->n_events = 1;
     opts->sums_only = 1;
+    opts->enter_only = 1; /* fewer programs to load */
     int code = cairn_trace_new(opts, &trace, &err);
     if (code < 0)
         return cairn_try_refuse(&err, answer);

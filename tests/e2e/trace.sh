@@ -159,8 +159,8 @@ kill -KILL $pid
 # Without rights.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod a+rx "$WORK"
-    setpriv --reuid 65534 --regid 65534 --clear-groups "$CAIRN" trace -e syscall:write true >out 2>err &&
-        fail "an ordinary user may trace"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$CAIRN" trace --method=bpf -e syscall:write true >out 2>err &&
+        fail "an ordinary user may trace by BPF"
     grep -q "hint:" err || fail "the refusal has no hint" err
 fi
 

@@ -182,7 +182,7 @@ has log "cairn trace --list" "a call that is none: what to do"
 same "without an event" "$?" 2
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     cp "$CAIRN" cairn_copy && chmod 755 cairn_copy .
-    setpriv --reuid=65534 --clear-groups ./cairn_copy trace -e syscall:write -- true >out 2>log &&
+    setpriv --reuid=65534 --clear-groups ./cairn_copy trace --method=bpf -e syscall:write -- true >out 2>log &&
         fail "an ordinary user"
     has log "CAP_BPF" "an ordinary user"
 fi
