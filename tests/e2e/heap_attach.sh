@@ -17,10 +17,10 @@ ask_it() {
     echo "$answer"
 }
 attach() {
-    "$CAIRN" heap attach "$@" "$pid" >out 2>log
+    "$CAIRN" heap attach "$pid" >out 2>log
 }
 detach() {
-    "$CAIRN" heap detach "$@" "$pid" >out 2>log
+    "$CAIRN" heap detach "$pid" >out 2>log
 }
 # kept SIZE: how many blocks of the kept ones are known to live. A leak of one size has one stack.
 kept() {
@@ -46,6 +46,7 @@ PY
 }
 
 coproc it { exec ./program; }
+# shellcheck disable=SC2154 # coproc sets it
 pid=$it_PID
 same "it runs" "$(ask_it 'keep 500 333')" "done"
 before=$(text_of)
@@ -61,9 +62,9 @@ same "new blocks" "$(ask_it 'keep 700 1234')" "done"
 same "each new block is known" "$(kept)" 2800
 same "as many are freed" "$(ask_it 'keep 200 1234')" "done"
 same "those left" "$(kept)" 800
-"$CAIRN" heap mark "$pid" >mark 2>/dev/null || fail "mark"
+"$CAIRN" heap mark "$pid" >marked 2>/dev/null || fail "mark"
 same "after the mark" "$(ask_it 'keep 300 99')" "done"
-"$CAIRN" heap leaks --json --since-mark "$(cat mark)" "$pid" >out 2>err
+"$CAIRN" heap leaks --json --since-mark "$(cat marked)" "$pid" >out 2>err
 at_least 400 "$(ask "j['blocks']")" "since the mark"
 "$CAIRN" heap report --json "$pid" >out 2>err || fail "report" err
 same "nothing is lost" "$(ask "j['unrecorded_blocks'] if 'unrecorded_blocks' in j else 0")" 0

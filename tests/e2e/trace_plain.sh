@@ -173,6 +173,7 @@ poll_until() { # COMMAND...: up to 20 s
     fail "waited in vain: $*"
 }
 child_of() { pgrep -P "$1" -x plain; }
+# shellcheck disable=SC2317 # by poll_until
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*[ZX] ' "/proc/$1/status"; }
 $nobody ./cairn trace $method -v --summary -e syscall:write ./plain spin >out 2>err &
 tracer=$!
