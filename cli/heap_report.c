@@ -189,6 +189,9 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "peak_bound_bytes", t.peak_bound_bytes);
     cairn_json_u64(&json, "processes_apart", t.n_apart);
     cairn_json_u64(&json, "processes_other_names", t.n_other_names);
+    cairn_json_u64(&json, "processes_late", t.n_late);
+    cairn_json_u64(&json, "processes_chosen", t.n_chosen);
+    cairn_json_u64(&json, "processes_paused", t.n_paused);
     cairn_json_u64(&json, "untracked_programs", t.n_untracked);
     cairn_json_u64(&json, "temporary_blocks", t.n_temporary);
     cairn_json_u64(&json, "stacks", t.n_stacks);

@@ -75,6 +75,9 @@ struct cairn_heap_totals {
     uint64_t n_untracked; /* programs that these processes started, and that no tracker was in */
     uint64_t n_running;   /* processes that were running while their states were read */
     uint64_t n_changed;   /* inconsistent entries of those: they were being written */
+    uint64_t n_late;      /* processes that ran before the tracker was in them */
+    uint64_t n_chosen;    /* processes of which only chosen libraries are recorded */
+    uint64_t n_paused;    /* processes that were not recorded for a time: cairn_heap_record() */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 

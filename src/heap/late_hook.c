@@ -10,6 +10,7 @@
 #include "heap/late_libc.h"
 #include "heap/late_rows.h"
 #include "heap/late_slots.h"
+#include "heap/start.h"
 #include "rt/lock.h"
 
 static struct cairn_lock lock; /* of who makes it ready */
@@ -24,6 +25,7 @@ static void make_ready(void)
     if (cairn_late_start(&settings) != MEMORY_TRACKER_OK)
         return;
     cairn_late_free_divert();
+    atomic_fetch_or(&cairn_heap_present()->state.header->flags, CAIRN_HEAP_CHOSEN);
     atomic_store(&is_ready, true);
 }
 

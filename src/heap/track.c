@@ -332,7 +332,8 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     int saved = errno;
     struct cairn_tracked_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
-    bool paused = heap && atomic_load_explicit(&heap->state.header->paused, memory_order_relaxed);
+    bool paused = heap && (atomic_load_explicit(&heap->state.header->paused, memory_order_relaxed) &
+                           CAIRN_HEAP_PAUSED);
     if (own && paused)
         cairn_heap_call_end(own);
     else if (own)

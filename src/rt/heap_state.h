@@ -334,7 +334,14 @@ enum cairn_heap_flag {
     CAIRN_HEAP_OTHER_NAMES = 256,
     /* Set in a copy only: the process was running while it was copied. An entry may be half
      * written, or refer to data that was copied before. */
-    CAIRN_HEAP_WAS_RUNNING = 512
+    CAIRN_HEAP_WAS_RUNNING = 512,
+    CAIRN_HEAP_LATE = 1024,  /* the process ran before the tracker was in it */
+    CAIRN_HEAP_CHOSEN = 2048 /* only what chosen libraries ask for is recorded */
+};
+
+enum cairn_heap_pause {
+    CAIRN_HEAP_PAUSED = 1,    /* births are not recorded, deaths are */
+    CAIRN_HEAP_WAS_PAUSED = 2 /* now, or at some time before */
 };
 
 /* What went wrong, counted; blocks and bytes of each are told at the end of every report. */
@@ -388,8 +395,7 @@ struct cairn_heap_header {
     _Atomic(uint64_t) live_maps, live_map_bytes, peak_map_bytes;
     char command[256];  /* as /proc/PID/cmdline, cut */
     uint64_t pid_space; /* the number of /proc/PID/ns/pid: in which `pid` counts; 0: not known */
-    /* Written by others, who then add to the turn: births are not recorded, deaths are. */
-    _Atomic(uint32_t) paused;
+    _Atomic(uint32_t) paused; /* enum cairn_heap_pause; written by others, who add to the turn */
     /* On a line of its own, for all threads look at it with each block. */
     _Alignas(64) union {
         _Atomic(uint64_t) turn_and_peak;

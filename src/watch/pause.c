@@ -41,7 +41,8 @@ int cairn_heap_record(int pid, int on, struct cairn_err *err)
     int fd = -1, result = cairn_heap_open_state(pid, O_RDWR, &who, &fd, err);
     if (result == CAIRN_OK)
         result = check_state(fd, cairn_buffer_text(&who), err);
-    if (result == CAIRN_OK && !set_pause(fd, !on))
+    if (result == CAIRN_OK &&
+        !set_pause(fd, CAIRN_HEAP_WAS_PAUSED | (on ? 0u : (uint32_t)CAIRN_HEAP_PAUSED)))
         result = cairn_fail_os(err, errno, "%s: cannot be written", cairn_buffer_text(&who));
     if (fd >= 0)
         close(fd);

@@ -116,6 +116,9 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_not_asked += (h->flags & CAIRN_HEAP_NOT_ASKED) != 0 && t->n_allocs == allocs_before;
     t->n_apart += (h->flags & CAIRN_HEAP_APART) != 0;
     t->n_other_names += (h->flags & CAIRN_HEAP_OTHER_NAMES) != 0;
+    t->n_late += (h->flags & CAIRN_HEAP_LATE) != 0;
+    t->n_chosen += (h->flags & CAIRN_HEAP_CHOSEN) != 0;
+    t->n_paused += (h->paused & CAIRN_HEAP_WAS_PAUSED) != 0;
     bool was_running = h->flags & CAIRN_HEAP_WAS_RUNNING;
     uint64_t n_damaged = state->n_damaged + state->n_damaged_stacks;
     t->n_running += was_running;
@@ -214,6 +217,13 @@ static void add_loss(struct line *line, uint64_t n, const char *what)
         add(line, "; %llu %s", (unsigned long long)n, what);
 }
 
+static void add_all_recorded(struct line *line, const struct cairn_heap_totals *t)
+{
+    bool of_tracked = t->n_untracked || t->n_not_asked;
+    add(line, "; every block%s%s recorded", of_tracked ? " of tracked programs" : "",
+        t->n_late ? " since the tracker came" : "");
+}
+
 int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_profile *profile,
                             char *buf, size_t size)
 {
@@ -234,9 +244,9 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     if (t.n_unrecorded)
         add(&line, "; %llu blocks of %llu bytes NOT RECORDED", (unsigned long long)t.n_unrecorded,
             (unsigned long long)t.unrecorded_bytes);
-    else if (!t.sample_bytes && !t.n_apart && !t.n_other_names && t.n_not_asked < t.n_processes)
-        add(&line, t.n_untracked || t.n_not_asked ? "; every block of tracked programs recorded"
-                                                  : "; every block recorded");
+    else if (!t.sample_bytes && !t.n_apart && !t.n_other_names && !t.n_chosen && !t.n_paused &&
+             t.n_not_asked < t.n_processes)
+        add_all_recorded(&line, &t);
     if (t.sample_bytes)
         add(&line,
             "; one block in %llu bytes recorded, at random: sums are estimates, with a standard "
@@ -255,6 +265,9 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     add_loss(&line, t.n_other_names,
              "processes that call the allocator's functions by other names than C's (mallocx, "
              "sdallocx, mi_malloc, tc_malloc): what these allocate or free is NOT SEEN");
+    add_loss(&line, t.n_late, "processes that ran before the tracker came: older blocks NOT KNOWN");
+    add_loss(&line, t.n_chosen, "processes of which only chosen libraries are recorded");
+    add_loss(&line, t.n_paused, "processes that were not recorded for a time (heap stop)");
     add_loss(&line, t.n_without_stack, "blocks without their stack");
     add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");
