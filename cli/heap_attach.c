@@ -53,6 +53,7 @@ struct job {
     struct cli_args *args;
     struct cairn_attach_opts opts;
     bool json;
+    const char *process; /* its number or name */
     int pid;
 };
 
@@ -114,10 +115,11 @@ static bool take_words(struct job *job)
         return false;
     char **operands = cli_args_operands(job->args, &n);
     if (n != 1) {
-        cli_args_wrong(job->args, n ? "one PID at a time" : "PID is missing");
+        cli_args_wrong(job->args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
         return false;
     }
-    return cli_args_pid(job->args, operands[0], &job->pid);
+    job->process = operands[0];
+    return true;
 }
 
 static void put_json(const struct job *job, const struct cairn_attach_report *r)
@@ -197,7 +199,8 @@ static int run_attach(struct cli_args *args)
     if (!take_words(&job))
         return CLI_USAGE;
     cli_log_open(0);
-    if (cairn_attach(job.pid, &job.opts, &report, &err) < 0)
+    if (cli_heap_find_process(job.process, &job.pid, &err) < 0 ||
+        cairn_attach(job.pid, &job.opts, &report, &err) < 0)
         return cli_report(&err);
     if (job.json)
         put_json(&job, &report);
@@ -209,7 +212,7 @@ static int run_attach(struct cli_args *args)
 const struct cli_command cli_heap_attach = {
     .name = "heap attach",
     .summary = "track a process that runs already",
-    .usage = (const char *const[]){"heap attach [OPTION...] PID", NULL},
+    .usage = (const char *const[]){"heap attach [OPTION...] PID|NAME", NULL},
     .options = attach_options,
     .run = run_attach,
 };
@@ -223,7 +226,8 @@ static int run_detach(struct cli_args *args)
     if (!take_words(&job))
         return CLI_USAGE;
     cli_log_open(0);
-    if (cairn_detach(job.pid, &job.opts, &report, &err) < 0)
+    if (cli_heap_find_process(job.process, &job.pid, &err) < 0 ||
+        cairn_detach(job.pid, &job.opts, &report, &err) < 0)
         return cli_report(&err);
     if (job.json) {
         put_json(&job, &report);
@@ -249,7 +253,7 @@ static int run_detach(struct cli_args *args)
 const struct cli_command cli_heap_detach = {
     .name = "heap detach",
     .summary = "let go of a process that was attached to, as it was before",
-    .usage = (const char *const[]){"heap detach [OPTION...] PID", NULL},
+    .usage = (const char *const[]){"heap detach [OPTION...] PID|NAME", NULL},
     .options = detach_options,
     .run = run_detach,
 };
@@ -265,11 +269,9 @@ static int run_record(struct cli_args *args, int on)
         return CLI_USAGE;
     char **operands = cli_args_operands(args, &n);
     if (n != 1)
-        return cli_args_wrong(args, n ? "one PID at a time" : "PID is missing");
-    if (!cli_args_pid(args, operands[0], &pid))
-        return CLI_USAGE;
+        return cli_args_wrong(args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
     cli_log_open(0);
-    if (cairn_heap_record(pid, on, &err) < 0)
+    if (cli_heap_find_process(operands[0], &pid, &err) < 0 || cairn_heap_record(pid, on, &err) < 0)
         return cli_report(&err);
     printf("%d: new blocks are %s\n", pid, on ? "recorded" : "not recorded");
     return CLI_OK;
@@ -288,7 +290,7 @@ static int run_start(struct cli_args *args)
 const struct cli_command cli_heap_stop = {
     .name = "heap stop",
     .summary = "record no new blocks of a running process; those that are freed are known",
-    .usage = (const char *const[]){"heap stop PID", NULL},
+    .usage = (const char *const[]){"heap stop PID|NAME", NULL},
     .options = no_options,
     .run = run_stop,
 };
@@ -296,7 +298,7 @@ const struct cli_command cli_heap_stop = {
 const struct cli_command cli_heap_start = {
     .name = "heap start",
     .summary = "record new blocks again",
-    .usage = (const char *const[]){"heap start PID", NULL},
+    .usage = (const char *const[]){"heap start PID|NAME", NULL},
     .options = no_options,
     .run = run_start,
 };

@@ -14,16 +14,29 @@
 
 enum { FRAMES_MAX = 1024 };
 
+/* 0: no process is called so, or it is no number; then it is a file's name. */
+static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
+{
+    int pids[2];
+    size_t n = 0;
+    *ret_pid = cli_parse_pid(input);
+    if (*ret_pid || strchr(input, '/') || cairn_snapshot_find(input, pids, 2, &n, NULL) < 0 || !n)
+        return CAIRN_OK;
+    return cli_heap_find_process(input, ret_pid, err);
+}
+
 int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
                   struct cairn_err *err)
 {
     struct stat st;
+    bool is_file = stat(input, &st) == 0;
     *ret_pid = 0;
-    if (stat(input, &st) < 0 && cli_parse_pid(input)) {
-        *ret_pid = cli_parse_pid(input);
+    int code = is_file ? CAIRN_OK : find_process(input, ret_pid, err);
+    if (code < 0)
+        return code;
+    if (*ret_pid)
         return cairn_heap_read_pid(*ret_pid, ret_heap, err);
-    }
-    if (stat(input, &st) == 0 && S_ISDIR(st.st_mode))
+    if (is_file && S_ISDIR(st.st_mode))
         return cairn_heap_read_folder(input, ret_heap, err);
     return cairn_heap_read_file(input, ret_heap, err);
 }

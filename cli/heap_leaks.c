@@ -263,7 +263,7 @@ static int run(struct cli_args *args)
 const struct cli_command cli_heap_leaks = {
     .name = "heap leaks",
     .summary = "live blocks by the stack that allocated them, largest first",
-    .usage = (const char *const[]){"heap leaks [OPTION...] PID|FILE", NULL},
+    .usage = (const char *const[]){"heap leaks [OPTION...] PID|NAME|FILE", NULL},
     .options = options,
     .notes = "What lives is not lost: a block that somebody still points to is listed too.",
     .run = run,

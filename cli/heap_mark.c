@@ -20,11 +20,9 @@ static int run_mark(struct cli_args *args)
         return CLI_USAGE;
     char **operands = cli_args_operands(args, &n);
     if (n != 1)
-        return cli_args_wrong(args, n ? "one PID at a time" : "PID is missing");
-    if (!cli_args_pid(args, operands[0], &pid))
-        return CLI_USAGE;
+        return cli_args_wrong(args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
     cli_log_open(0);
-    if (cairn_heap_mark(pid, &mark, &err) < 0)
+    if (cli_heap_find_process(operands[0], &pid, &err) < 0 || cairn_heap_mark(pid, &mark, &err) < 0)
         return cli_report(&err);
     printf("%u\n", mark);
     cli_say("mark %u set: cairn heap leaks --since-mark %u %d", mark, mark, pid);
@@ -34,7 +32,7 @@ static int run_mark(struct cli_args *args)
 const struct cli_command cli_heap_mark = {
     .name = "heap mark",
     .summary = "set a mark in a running process, and print its number",
-    .usage = (const char *const[]){"heap mark PID", NULL},
+    .usage = (const char *const[]){"heap mark PID|NAME", NULL},
     .options = no_options,
     .run = run_mark,
     .remote = CLI_REMOTE_TEXT,

@@ -293,7 +293,7 @@ static int run(struct cli_args *args)
 const struct cli_command cli_heap_report = {
     .name = "heap report",
     .summary = "sums, and who allocated most",
-    .usage = (const char *const[]){"heap report [OPTION...] PID|FILE", NULL},
+    .usage = (const char *const[]){"heap report [OPTION...] PID|NAME|FILE", NULL},
     .options = options,
     .run = run,
     .remote = CLI_REMOTE_TEXT,

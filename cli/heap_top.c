@@ -131,7 +131,7 @@ static int run(struct cli_args *args)
 const struct cli_command cli_heap_top_command = {
     .name = "heap top",
     .summary = "a running process, live: what it holds, and what grows",
-    .usage = (const char *const[]){"heap top [OPTION...] PID", NULL},
+    .usage = (const char *const[]){"heap top [OPTION...] PID|NAME", NULL},
     .options = options,
     .notes = "Keys: l, b, g, r sort by live bytes, blocks, growth a minute, allocations a second; "
              "/ filters; Enter shows the whole stack; p pauses; q ends.",

@@ -100,11 +100,13 @@ documented_commands() {
     sed -n 's/^    \$ //p' "$root/README.md" "$root/docs/guide/tour.md"
 }
 
-# What the two documents presume: a server, a later capture, a perf.data, stacks as text, the machines db1 and db2.
+# What the two documents presume: servers, a later capture, a perf.data, stacks as text, the machines db1 and db2.
 make_presumed() {
     in_tree 300 "
         apt-get -qq install -y --no-install-recommends procps sudo >/dev/null
         (redis-server --save '' >/dev/null 2>&1 &)
+        gcc -O1 -g -o /usr/local/bin/leaky demo/leaky.c
+        (cd / && leaky >/dev/null 2>&1 &)
         cairn record -F 499 -f -o after.raw.pb.gz -- /usr/bin/python3 bench/heap/work.py
         cairn resolve after.raw.pb.gz -f -o after.pb.gz
         (LD_LIBRARY_PATH=demo/out demo/out/demo 20 & echo \$! >demo.pid)

@@ -107,7 +107,8 @@ static int open_mapped(int pid, const struct cairn_map *map, int flags, bool is_
 static int fail_untracked(int pid, struct cairn_err *err)
 {
     cairn_fail(err, CAIRN_E_MISSING, "process %d is not tracked", pid);
-    cairn_hint(err, "start it as cairn heap run -- COMMAND, or with what cairn heap env prints");
+    cairn_hint(err, "start it as cairn heap run -- COMMAND, or attach to it: cairn heap attach %d",
+               pid);
     return CAIRN_E_MISSING;
 }
 

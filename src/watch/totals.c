@@ -220,8 +220,8 @@ static void add_loss(struct line *line, uint64_t n, const char *what)
 static void add_all_recorded(struct line *line, const struct cairn_heap_totals *t)
 {
     bool of_tracked = t->n_untracked || t->n_not_asked;
-    add(line, "; every block%s%s recorded", of_tracked ? " of tracked programs" : "",
-        t->n_late ? " since the tracker came" : "");
+    add(line, "; every block%s recorded%s", of_tracked ? " of tracked programs" : "",
+        t->n_late ? " since the tracker came, older ones are NOT KNOWN" : "");
 }
 
 int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_profile *profile,
@@ -247,6 +247,8 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     else if (!t.sample_bytes && !t.n_apart && !t.n_other_names && !t.n_chosen && !t.n_paused &&
              t.n_not_asked < t.n_processes)
         add_all_recorded(&line, &t);
+    else
+        add_loss(&line, t.n_late, "processes whose blocks from before the tracker are NOT KNOWN");
     if (t.sample_bytes)
         add(&line,
             "; one block in %llu bytes recorded, at random: sums are estimates, with a standard "
@@ -265,7 +267,6 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     add_loss(&line, t.n_other_names,
              "processes that call the allocator's functions by other names than C's (mallocx, "
              "sdallocx, mi_malloc, tc_malloc): what these allocate or free is NOT SEEN");
-    add_loss(&line, t.n_late, "processes that ran before the tracker came: older blocks NOT KNOWN");
     add_loss(&line, t.n_chosen, "processes of which only chosen libraries are recorded");
     add_loss(&line, t.n_paused, "processes that were not recorded for a time (heap stop)");
     add_loss(&line, t.n_without_stack, "blocks without their stack");
