@@ -45,8 +45,8 @@ print(h.hexdigest())
 PY
 }
 
-cp program "att$$" || exit 1
-coproc it { exec "./att$$"; }
+mkdir bin && cp program "bin/att$$" || exit 1 # not here: a file comes before a process of its name
+coproc it { exec "bin/att$$"; }
 # shellcheck disable=SC2154 # coproc sets it
 pid=$it_PID
 same "it runs" "$(ask_it 'keep 500 333')" "done"
