@@ -34,14 +34,15 @@ static uint64_t peak_of(const struct cairn_heap_state *state, uint64_t live)
     return peak > 0 && (uint64_t)peak > live ? (uint64_t)peak : live;
 }
 
-/* 0: nothing lived yet, or the epochs are damaged. */
+/* 0: nothing lived yet, or the epochs are damaged. A peak within the first tick of the clock is at
+ * 1 ns. */
 static uint64_t peak_ns_of(const struct cairn_heap_state *state)
 {
     struct cairn_heap_epoch first;
     uint64_t peak = state->view.header.peak_ns;
-    return cairn_heap_view_epoch(&state->view, 0, &first) && peak > first.begin_ns
-               ? peak - first.begin_ns
-               : 0;
+    if (!peak || !cairn_heap_view_epoch(&state->view, 0, &first) || peak < first.begin_ns)
+        return 0;
+    return peak > first.begin_ns ? peak - first.begin_ns : 1;
 }
 
 static uint64_t duration_of(const struct cairn_heap_state *state)

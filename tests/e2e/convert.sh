@@ -151,10 +151,12 @@ refused 2 '"svg", expected pprof or collapsed' big.txt -o x --to svg
 refused 2 '"perf", expected pprof or collapsed' big.txt -o x.txt --from perf
 refused 2 '"=x", expected KEY=VALUE' big.txt -o x.txt --label =x
 
-# Every ending that the help names is known. A trace wants times, which collapsed stacks have not.
+# Every ending that the help names is known. A trace wants times, and perf.data addresses; collapsed
+# stacks have neither.
 for ending in $("$CAIRN" convert --help | tr ' ,;' '\n' | grep '^\.[a-z]' | sort -u); do
     case $ending in
     .trace*) refused 1 "no sample says when it was" big.txt -o "ending$ending" ;;
+    .data) refused 1 "no frame has an address" big.txt -o "ending$ending" ;;
     *) convert big.txt -o "ending$ending" ;;
     esac
     n_checks=$((n_checks + 1))

@@ -215,7 +215,7 @@ lines = {line["name"]: [page.numbers(f"line-time-{i}"), page.signed(f"line-value
          for i, line in enumerate(page.meta["lines"])}
 print(sorted(lines), len(lines["live"][0]) >= 2, lines["live"][0] == sorted(lines["live"][0]),
       max(lines["live"][1]) >= 5_000_000, min(lines["resident"][1]) > 0, lines["mark"][1])')" \
-    "['live', 'mark', 'resident'] True True True True [1]"
+    "['live', 'mark', 'peak', 'resident'] True True True True [1]"
 
 same "what the heap says of itself" "$($py -c 'import pathlib; from page_columns import Page
 print(Page(pathlib.Path("wait.html")).meta["subtitle"])' | sed 's/[0-9,]* stacks\{0,1\}, [0-9,]* whole/N stacks, N whole/; s/ · .*//')" \
