@@ -195,6 +195,12 @@ trace -d 0.2 --summary -e syscall:clock_nanosleep,nanosleep sh -c 'sleep 0.1; sl
 has err "runs on" "-d"
 has out "done" "the command goes on behind -d"
 
+# --- a child whose parent was killed before it could tell of it: it runs on
+# shellcheck disable=SC2086 # words
+timeout -s KILL 100 $nobody ./cairn trace $method --no-stack --summary -e syscall:getppid ./plain orphans 8 >out 2>err ||
+    fail "children of parents that were killed" err
+has out "orphans 8" "children of parents that were killed"
+
 # --- a running process: slow, and said so; it goes on as before
 $nobody ./program wait &
 pid=$!
