@@ -3,9 +3,10 @@
 /*
  * What a program says to LeakSanitizer about its own blocks (sanitizer/lsan_interface.h), in
  * libcairn-heap alone. A pointer that is stored here is in a variable: for cairn heap lost it holds
- * its block, and all that hangs on that. Beyond HELD_MAX nothing is stored.
+ * its block, and all that hangs on that. Beyond HELD_MAX at a time nothing is stored.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,11 +21,21 @@ CAIRN_API void __lsan_unregister_root_region(const void *region, size_t size);
 static _Atomic uintptr_t held[HELD_MAX];
 static _Atomic uint32_t n_held; /* never more than HELD_MAX + the number of threads */
 
+static bool take(uint32_t i, uintptr_t va)
+{
+    uintptr_t none = 0;
+    return atomic_compare_exchange_strong(&held[i], &none, va);
+}
+
+/* Once all places were given out, those that were given back are taken. */
 static void hold(uintptr_t va)
 {
     uint32_t i = atomic_load(&n_held);
-    if (i < HELD_MAX && (i = atomic_fetch_add(&n_held, 1)) < HELD_MAX)
-        atomic_store(&held[i], va);
+    if (i < HELD_MAX && (i = atomic_fetch_add(&n_held, 1)) < HELD_MAX && take(i, va))
+        return;
+    for (i = 0; i < HELD_MAX; i++)
+        if (!atomic_load(&held[i]) && take(i, va))
+            return;
 }
 
 void __lsan_ignore_object(const void *object)
@@ -43,9 +54,10 @@ void __lsan_unregister_root_region(const void *region, size_t size)
 {
     uint32_t n = atomic_load(&n_held);
     (void)size;
-    for (uint32_t i = 0; i < n && i < HELD_MAX; i++) {
+    for (uint32_t i = n < HELD_MAX ? n : HELD_MAX; region && i > 0; i--) {
         uintptr_t own = (uintptr_t)region;
-        if (atomic_compare_exchange_strong(&held[i], &own, 0))
+        if (atomic_load(&held[i - 1]) == own &&
+            atomic_compare_exchange_strong(&held[i - 1], &own, 0))
             return;
     }
 }

@@ -7,7 +7,9 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 enum { EVENT_AT = 16 };
@@ -75,4 +77,14 @@ void cairn_at_exit_let_go(struct cairn_at_exit *at_exit)
         return;
     at_exit->at = CAIRN_AT_EXIT_RUNS;
     (void)ptrace(PTRACE_CONT, at_exit->pid, NULL, NULL);
+}
+
+void cairn_at_exit_drop(struct cairn_at_exit *at_exit)
+{
+    const struct timespec pause = {.tv_nsec = CAIRN_NS_PER_MS};
+    (void)kill(at_exit->pid, SIGKILL);
+    while (cairn_at_exit_turn(at_exit) != CAIRN_AT_EXIT_ENDED) {
+        cairn_at_exit_let_go(at_exit);
+        nanosleep(&pause, NULL);
+    }
 }

@@ -39,4 +39,7 @@ bool cairn_at_exit_prstatus(int pid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t
 /* It goes on to end. */
 void cairn_at_exit_let_go(struct cairn_at_exit *at_exit);
 
+/* One that could not be started: ends it, and waits for that. */
+void cairn_at_exit_drop(struct cairn_at_exit *at_exit);
+
 #endif /* CAIRN_PROC_AT_EXIT_H */

@@ -23,6 +23,7 @@ enum {
     BURST = 64,                       /* stops between two looks at the clock */
     NO_THREADS_OF_OTHERS = 0x20000000 /* __WNOTHREAD */
 };
+static const uint64_t HELD_NS = 1000000000;
 
 /* What the thread does next. */
 static int resume(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int signal)
@@ -95,13 +96,15 @@ static int release(struct cairn_call_stops *stops, struct cairn_call_thread *thr
     return resume(stops, thread, 0);
 }
 
-/* It started thread `tid`, whose own first stop may have come already. */
+/* It started a thread, whose own first stop may have come already, or its end if it was killed. */
 static int on_child(struct cairn_call_stops *stops, struct cairn_call_thread *parent, int event)
 {
     const struct cairn_call_watcher *w = &stops->watcher;
     unsigned long tid = 0;
     int code = CAIRN_OK;
     if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &tid) < 0)
+        return resume(stops, parent, 0);
+    if (!cairn_call_threads_find(stops, (int)tid) && kill((pid_t)tid, 0) < 0 && errno == ESRCH)
         return resume(stops, parent, 0);
     struct cairn_call_thread *child = cairn_call_threads_add(stops, (int)tid);
     if (!child)
@@ -143,6 +146,8 @@ static int on_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thr
     thread->is_asked = false;
     if (!thread->pid) {
         thread->is_held = true;
+        thread->held_ns = cairn_now_ns();
+        stops->look_ns = stops->look_ns ? stops->look_ns : thread->held_ns + HELD_NS;
         return CAIRN_OK;
     }
     if (signal != SIGTRAP) {
@@ -152,6 +157,16 @@ static int on_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thr
     return release(stops, thread);
 }
 
+/* What it has just started is traced, too, and is to be let go at its own stop. */
+static void expect_child(struct cairn_call_stops *stops, int parent)
+{
+    struct cairn_process_status status;
+    unsigned long tid = 0;
+    if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &tid) == 0 &&
+        cairn_process_status((int)tid, &status, NULL) == CAIRN_OK && status.tracer_pid)
+        (void)cairn_call_threads_add(stops, (int)tid);
+}
+
 /* Whatever stop comes first has taken the place of the one that was asked for. */
 static int on_last_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int event,
                         int signal)
@@ -159,6 +174,8 @@ static int on_last_stop(struct cairn_call_stops *stops, struct cairn_call_thread
     const bool is_signal = event == 0 && signal != CALL_STOP;
     if (!is_signal) /* also where the call ends that the interrupt has ended */
         cairn_call_threads_mend(thread->tid);
+    if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
+        expect_child(stops, thread->tid);
     return cairn_call_threads_let_go(stops, thread, is_signal ? signal : 0);
 }
 
@@ -231,6 +248,24 @@ static bool wait_for_news(uint64_t until_ns)
     return sigtimedwait(&child, NULL, &left) >= 0 || errno == EAGAIN;
 }
 
+/* There is no news, and so no parent that would tell of a thread that was held that long. */
+static void look_at_held(struct cairn_call_stops *stops)
+{
+    const uint64_t now_ns = cairn_now_ns();
+    if (!stops->look_ns || now_ns < stops->look_ns)
+        return;
+    stops->look_ns = 0;
+    for (size_t i = stops->n; i > 0; i--) {
+        struct cairn_call_thread *thread = stops->threads[i - 1];
+        if (thread->is_held && now_ns - thread->held_ns >= HELD_NS) {
+            cairn_call_threads_adopt(stops, thread);
+            (void)release(stops, thread);
+        } else if (thread->is_held) {
+            stops->look_ns = now_ns + HELD_NS;
+        }
+    }
+}
+
 static int serve(struct cairn_call_stops *stops, uint64_t until_ns)
 {
     for (unsigned n = 0; stops->n;) {
@@ -244,8 +279,10 @@ static int serve(struct cairn_call_stops *stops, uint64_t until_ns)
                 return 1;
         } else if (tid < 0 && errno != EINTR) {
             return 0;
-        } else if (!wait_for_news(until_ns)) {
-            return 1;
+        } else {
+            look_at_held(stops);
+            if (!wait_for_news(until_ns))
+                return 1;
         }
     }
     return 0;

@@ -47,6 +47,7 @@ struct cairn_call_thread {
     bool is_in_call;  /* `leave` is to be called */
     bool is_asked;    /* it was interrupted */
     bool is_held;     /* stopped, until who started it tells */
+    uint64_t held_ns; /* since when */
     void *data;       /* of the caller, `data_bytes`, all-zero first */
 };
 
@@ -68,7 +69,8 @@ struct cairn_call_watcher {
                  const struct cairn_stopped_call *call);
     /* It runs again. */
     int (*resumed)(void *ctx, struct cairn_call_thread *thread);
-    /* `parent` started it; it is stopped, or has not begun. */
+    /* `parent` started it; it is stopped, or has not begun. Not called where the parent was killed
+     * before it could tell. */
     int (*born)(void *ctx, const struct cairn_call_thread *parent,
                 struct cairn_call_thread *thread);
     /* It has called execve(2), and is stopped where its program begins. */
@@ -81,11 +83,12 @@ struct cairn_call_stops {
     struct cairn_call_thread **threads;
     size_t n, cap;
     struct cairn_table by_tid;
-    int pid;         /* the first process */
-    int exit_status; /* of it, as waitpid() gives it; -1: it runs */
-    bool is_filter;  /* seccomp stops the calls; else each call stops */
-    bool no_inherit; /* processes that are started are left out */
-    bool is_over;    /* no call is reported any more */
+    int pid;          /* the first process */
+    int exit_status;  /* of it, as waitpid() gives it; -1: it runs */
+    bool is_filter;   /* seccomp stops the calls; else each call stops */
+    bool no_inherit;  /* processes that are started are left out */
+    bool is_over;     /* no call is reported any more */
+    uint64_t look_ns; /* when held threads are looked at; 0: none is held */
     struct cairn_call_cpu cpu;
     uint64_t stop_ns; /* that threads stood for us */
     uint64_t n_stops;

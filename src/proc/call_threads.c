@@ -79,6 +79,18 @@ int cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_
     return CAIRN_OK;
 }
 
+void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_thread *thread)
+{
+    struct cairn_process_status status;
+    if (cairn_process_status(thread->tid, &status, NULL) < 0)
+        return; /* killed, too */
+    const struct cairn_call_thread *first = cairn_call_threads_find(stops, status.tgid);
+    const bool is_thread = status.tgid != thread->tid && first;
+    thread->pid = status.tgid;
+    thread->is_begun = true; /* before its program has begun a command starts nothing */
+    thread->is_left_out = is_thread ? first->is_left_out : stops->no_inherit;
+}
+
 /* Signals that wait for the thread, and are not blocked: its call has ended for their sake. */
 static bool has_signals(int tid)
 {
@@ -186,10 +198,13 @@ int cairn_call_stops_process(struct cairn_call_stops *stops, int pid, int tid,
 static void leave_all(struct cairn_call_stops *stops)
 {
     const uint64_t until_ns = cairn_now_ns() + LEAVE_NS;
-    for (size_t i = 0; i < stops->n; i++) {
-        struct cairn_call_thread *thread = stops->threads[i];
+    for (size_t i = stops->n; i > 0; i--) {
+        struct cairn_call_thread *thread = stops->threads[i - 1];
         thread->is_asked = true;
-        (void)ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+        if (thread->is_held) /* its stop came already */
+            (void)cairn_call_threads_let_go(stops, thread, 0);
+        else
+            (void)ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
     }
     while (stops->n && cairn_now_ns() < until_ns && cairn_call_stops_poll(stops, 20, NULL) > 0)
         ;

@@ -20,6 +20,9 @@ int cairn_call_threads_take_over(struct cairn_call_stops *stops, struct cairn_ca
 int cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
                               int signal);
 
+/* A held one whose parent was killed before it could tell of it: nobody else sets it going. */
+void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_thread *thread);
+
 /* A stop of ours has ended its call with EINTR, and no signal did: it calls again. */
 void cairn_call_threads_mend(int tid);
 

@@ -90,7 +90,7 @@ static int count_here(struct cairn_trace *t, const struct cairn_bpf_event *event
         one.bytes = has_size && event->ret > 0 ? (uint64_t)event->ret : 0;
     }
     t->n_taken++;
-    if (t->opts.signal)
+    if (t->opts.signal && !event->is_gone) /* its number may be another process's by now */
         (void)kill((pid_t)event->stack.pid, t->opts.signal);
     return cairn_sums_add(&t->sums, event->row, stack, &one);
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 
 enum { TRIES = 8, TRIES_NONE = 4, PAUSE_MS = 20 };
 
@@ -76,6 +77,10 @@ static int look(struct cairn_heap_holds *h, struct cairn_err *err)
     s->tracer = NULL;
     if (h->opts.consistent)
         h->stopped_ns = cairn_now_ns() - begin;
+    if (code == CAIRN_OK && h->graph->n_left_out)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "process %d: %zu pointers are more than are kept, so holders may be missing",
+                  s->pid, h->graph->n_left_out);
     return code;
 }
 

@@ -18,30 +18,43 @@ struct finding {
     struct cairn_err *err;
 };
 
-/* What points from [va, end) to block `to`: the plainest pointer. False: nothing does any more. */
+/* The plainest pointer to block `to` so far, in words that were read at `off` of what points. True:
+ * there is no plainer one. */
+static bool see_words(const struct cairn_heap_holds *h, const uint64_t *words, size_t n,
+                      uint64_t off, uint32_t to, struct cairn_holds_step *step, bool *found)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t into;
+        bool doubtful;
+        if (!words[i] || !cairn_reach_graph_points_to(h->graph, words[i], to, &into, &doubtful) ||
+            (*found && (doubtful || (!step->doubtful && into >= step->into))))
+            continue;
+        *found = true;
+        step->from = off + i * sizeof *words;
+        step->into = into;
+        step->doubtful = doubtful;
+        if (!doubtful && into == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What points from [va, end) to block `to`: the plainest pointer. False: nothing does any more. Of
+ * a block that says it has terabytes only pages that are there are read, as in the first place. */
 static bool find_pointer(struct cairn_heap_holds *h, uint64_t va, uint64_t end, uint32_t to,
                          struct cairn_holds_step *step)
 {
-    uint64_t words[PIECE / sizeof(uint64_t)];
+    const struct cairn_reach_memory memory = cairn_lost_space_memory(&h->search.space);
+    uint64_t words[PIECE / sizeof(uint64_t)], at = va & ~UINT64_C(7);
     bool found = false;
-    for (uint64_t at = va & ~UINT64_C(7); at < end; at += sizeof words) {
-        size_t size = end - at < sizeof words ? (size_t)(end - at) : sizeof words;
-        if (!cairn_lost_space_read(&h->search.space, at, (uint8_t *)words, size))
+    for (size_t size; at < end; at += size) {
+        if (end - at > PIECE)
+            at = memory.skip(memory.ctx, at, end) & ~UINT64_C(7);
+        size = end - at < sizeof words ? (size_t)(end - at) : sizeof words;
+        if (!memory.read(memory.ctx, at, (uint8_t *)words, size))
             return false;
-        for (size_t i = 0; i < size / sizeof *words; i++) {
-            uint64_t into;
-            bool doubtful;
-            if (!words[i] ||
-                !cairn_reach_graph_points_to(h->graph, words[i], to, &into, &doubtful) ||
-                (found && (doubtful || (!step->doubtful && into >= step->into))))
-                continue;
-            found = true;
-            step->from = at + i * sizeof *words - va;
-            step->into = into;
-            step->doubtful = doubtful;
-            if (!doubtful && into == 0)
-                return true;
-        }
+        if (see_words(h, words, size / sizeof *words, at - va, to, step, &found))
+            return true;
     }
     return found;
 }

@@ -24,7 +24,7 @@ enum {
     PAUSE_MS = 350,
     PAUSE_RESTLESS_MS = 100,
     STOP_MS = 1000,
-    EXIT_TRIES = 100,
+    EXIT_TRIES = 300,
     EXIT_PAUSE_MS = 10
 };
 
@@ -129,6 +129,11 @@ static int pass_at_exit(struct cairn_lost_search *s, uint64_t *ret_ns, struct ca
         if (n > 1)
             pause_for(EXIT_PAUSE_MS);
     }
+    if (n > 1)
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "process %d is not at its end: its main thread has ended "
+                          "(pthread_exit), and %zu other threads run on",
+                          s->pid, n - 1);
     int code = cairn_lost_pass_first(s, err);
     if (code == CAIRN_OK)
         code = cairn_lost_pass_next(s, CAIRN_LOST_STOP_RUNNING, err);

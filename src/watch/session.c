@@ -268,9 +268,12 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
         if (result != CAIRN_OK)
             cairn_child_drop(&child);
     }
-    if (result == CAIRN_OK)
-        result = cairn_child_release(&child, argv[0], s->holds_exit ? cairn_at_exit_serve : NULL,
-                                     &s->at_exit, err);
+    if (result != CAIRN_OK)
+        return result;
+    result = cairn_child_release(&child, argv[0], s->holds_exit ? cairn_at_exit_serve : NULL,
+                                 &s->at_exit, err);
+    if (result != CAIRN_OK && s->holds_exit)
+        cairn_at_exit_drop(&s->at_exit); /* else it would stand at its end */
     if (result != CAIRN_OK)
         return result;
     *ret_pid = s->pid = child.pid;

@@ -48,6 +48,11 @@ __attribute__((weak)) void __lsan_unregister_root_region(const void *region, siz
 /* What hangs on an ignored block is no more lost than that. */
 __attribute__((noinline)) static void ignore(void)
 {
+    for (int i = 0; i < 70000 && __lsan_register_root_region && __lsan_unregister_root_region;
+         i++) {
+        __lsan_register_root_region(&kept, sizeof kept);
+        __lsan_unregister_root_region(&kept, sizeof kept);
+    }
     void **volatile block = malloc(20000);
     block[3] = malloc(3000);
     if (__lsan_ignore_object)

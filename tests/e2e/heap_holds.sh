@@ -110,6 +110,32 @@ same "no paths" $? 2
 has log "is not tracked" "a process without a tracker"
 end
 
+# A block of which the last page alone was ever touched: no other page of it is read, which would make
+# tables of pages for it in the process.
+cat >sparse.c <<'PROGRAM'
+#include <stdio.h>
+#include <stdlib.h>
+enum { WORDS = 1 << 27 };
+void **held;
+__attribute__((noinline)) static void *in_sparse(void) { return calloc(1, 115); }
+int main(void)
+{
+    held = malloc(WORDS * sizeof *held);
+    if (held)
+        held[WORDS - 1] = in_sparse();
+    puts("ready");
+    fflush(stdout);
+    return getchar() != EOF;
+}
+PROGRAM
+cc -g -O1 -o sparse sparse.c || exit 1
+MALLOC_PERTURB_=0 begin ./sparse # it would touch every page
+tables() { sed -n 's/^VmPTE:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status"; }
+before=$(tables)
+holder in_sparse "variable held in $PWD/sparse +0>+0:1073741824 +1073741816>+0:115"
+at_most $((before + 1000)) "$(tables)" "kB of tables of pages that a look may add"
+end
+
 # Threads that move pointers all the time: a path is told that was there when it was read again, or it
 # is said that they move.
 g++ -g -O2 -pthread -o busy "$SRC/tests/e2e/heap_lost_busy.cc" || exit 1

@@ -123,9 +123,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 cd work || exit 1
 mkfifo input
 ../cairn heap run -f -o run.heap -- ../truth <input >ready 2>run.log &
+runner=$!
 exec 3>input
 for _ in $(seq 100); do grep -q ready ready && break; sleep 0.05; done
-XDG_CACHE_HOME=$PWD ../cairn heap lost --top 0 --json "$(pgrep -n -u nobody -x truth)" >out 2>log
+XDG_CACHE_HOME=$PWD ../cairn heap lost --top 0 --json "$(pgrep -P $runner -x truth)" >out 2>log
 exec 3>&-
 wait
 END
@@ -160,10 +161,11 @@ none() {
     rm -f input
     mkfifo input
     "$CAIRN" heap run -f -o run.heap -- "$@" <input >ready 2>run.log &
+    runner=$!
     exec 3>input
     [ "$1" = sqlite3 ] && cat work.sql >&3
     for _ in $(seq 100); do
-        pid=$(pgrep -n -x "${1##*/}") && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && break
+        pid=$(pgrep -P $runner -x "${1##*/}") && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && break
         sleep 0.05
     done
     sleep 1

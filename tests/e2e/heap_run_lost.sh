@@ -49,8 +49,9 @@ same "a program that loses nothing" $? 0
 
 # Signals reach it, a stop holds it, and what kills it is told.
 "$CAIRN" heap run --lost -f -o run.heap ./ends 2 >out 2>log &
+cairn=$!
 for _ in $(seq 200); do grep -q ready out && break; sleep 0.02; done
-pid=$(pgrep -n -x ends)
+pid=$(pgrep -P $cairn -x ends)
 kill -USR1 "$pid"
 kill -STOP "$pid"
 for _ in $(seq 200); do grep -q "^State:.*[Tt]" "/proc/$pid/status" && break; sleep 0.02; done
@@ -60,10 +61,11 @@ kill -CONT "$pid"
 wait
 has out "got a signal" "a signal"
 has log "10.0 kB in 10 blocks lost" "behind a stop"
+rm -f out # it says "ready"
 "$CAIRN" heap run --lost -f -o run.heap ./ends 9 >out 2>log &
 cairn=$!
-for _ in $(seq 200); do grep -q ready out && break; sleep 0.02; done
-kill -TERM "$(pgrep -n -x ends)"
+for _ in $(seq 200); do grep -q ready out 2>/dev/null && break; sleep 0.02; done
+kill -TERM "$(pgrep -P $cairn -x ends)"
 wait $cairn
 same "a signal that ends it" $? 143
 
@@ -72,6 +74,31 @@ same "a signal that ends it" $? 143
 same "a gate of the last look" $? 3
 has log "10.0 kB in 10 blocks lost" "every second"
 has log "the process ran on" "every second"
+
+# Its main thread ends, and another one loses a block later: nobody may say that nothing was lost.
+cat >early.c <<'PROGRAM'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *loses(void *unused)
+{
+    sleep(5);
+    void *volatile block = malloc(1234);
+    block = unused;
+    return block;
+}
+int main(void)
+{
+    pthread_t id;
+    pthread_create(&id, NULL, loses, NULL);
+    pthread_exit(NULL);
+}
+PROGRAM
+gcc -O1 -pthread -o early early.c || exit 1
+"$CAIRN" heap run --lost --fail-over 0 -f -o run.heap ./early >out 2>log
+same "a main thread that ends first" $? 1
+has log "is not at its end: its main thread has ended (pthread_exit), and 1 other" "a main thread that ends first"
+has log "what is lost is not known" "a main thread that ends first"
 
 "$CAIRN" heap run --lost=often ./ends >out 2>log
 same "a wrong time" $? 2

@@ -8,6 +8,7 @@
  *     names     gives its thread another name between two calls
  *     dlopen    calls from a library that it maps while it runs
  *     counter   calls write(2) 400 times with a counter in the frame pointer's register
+ *     orphans N kills N times a process that forks all the time
  *     spin      calls write(2) until it is ended
  */
 #include <dlfcn.h>
@@ -20,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PLACE __attribute__((noinline, noclone))
@@ -99,6 +101,23 @@ PLACE static void counts_in_frame_register(void)
     }
 }
 
+/* Some are killed between a fork(2) and the stop where their tracer is told of it. */
+static void kills_parents(int n)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int i = 0; i < n; i++) {
+        pid_t parent = fork();
+        while (parent == 0)
+            if (fork() == 0)
+                _exit(0);
+        usleep(2000 + (unsigned)i * 37 % 500);
+        kill(parent, SIGKILL);
+        while (waitpid(-1, NULL, 0) > 0)
+            ;
+    }
+    say("orphans", n);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -113,6 +132,8 @@ int main(int argc, char **argv)
         from_library(argv[2]);
     else if (strcmp(what, "counter") == 0)
         counts_in_frame_register();
+    else if (strcmp(what, "orphans") == 0)
+        kills_parents(argc > 2 ? atoi(argv[2]) : 1);
     else if (strcmp(what, "spin") == 0)
         for (;;)
             sink = (int)write(null_fd, "x", 1);

@@ -13,10 +13,11 @@ begin() {
     rm -f input ready
     mkfifo input
     "$CAIRN" heap run -f -o run.heap -- "$@" <input >ready 2>run.log &
+    runner=$! # other programs of that name may run on the machine
     exec 3>input
     pid=
     for _ in $(seq 200); do
-        grep -q ready ready 2>/dev/null && pid=$(pgrep -n -x "$(basename "$1")") && return
+        grep -q ready ready 2>/dev/null && pid=$(pgrep -P "$runner" -x "$(basename "$1")") && return
         sleep 0.05
     done
     fail "$1 does not begin" run.log
