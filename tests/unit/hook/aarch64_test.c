@@ -261,7 +261,7 @@ static void what_cannot_be_moved_is_refused(void **state)
     assert_int_equal(m.copy.reason, CAIRN_HOOK_MISALIGNED);
 }
 
-static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
+static bool plan_at(uint64_t va, const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
 {
     static uint8_t code[CODE_WORDS * 4];
     put(code, words, n);
@@ -269,12 +269,17 @@ static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_pl
                                           .cpu = CAIRN_HOOK_AARCH64,
                                           .code = code,
                                           .n_code = n * 4,
-                                          .code_va = FROM,
-                                          .entry_va = FROM,
+                                          .code_va = va,
+                                          .entry_va = va,
                                           .entry_bytes = n * 4,
-                                          .module_low = FROM,
-                                          .module_high = FROM + 0x10000};
+                                          .module_low = va,
+                                          .module_high = va + 0x10000};
     return cairn_hook_plan(&f, ret_plan);
+}
+
+static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
+{
+    return plan_at(FROM, words, n, ret_plan);
 }
 
 #define PLAN(p, ...)                                                                               \
@@ -295,6 +300,20 @@ static void one_branch_diverts_a_function(void **state)
     assert_true(cairn_hook_aim(&p, FROM - (1 << 27), &patch));
     assert_false(cairn_hook_aim(&p, FROM + (1 << 27), &patch));
     assert_false(cairn_hook_aim(&p, FROM + 0x1002, &patch));
+}
+
+/* Where Linux maps libraries, with addresses of 48 bits. */
+static void functions_of_high_addresses_are_diverted(void **state)
+{
+    static const uint32_t words[] = {NOP, RET};
+    const uint64_t high_va = 0xffff9c000000;
+    struct cairn_hook_plan p;
+    (void)state;
+    assert_true(plan_at(high_va, words, 2, &p));
+    assert_int_equal(p.way, CAIRN_HOOK_WAY_BRANCH);
+    assert_int_equal(p.target_low, high_va - (1 << 27));
+    assert_false(plan_at((uint64_t)1 << 49, words, 2, &p));
+    assert_int_equal(p.reason, CAIRN_HOOK_OUT_OF_REACH);
 }
 
 static void hints_stay_in_front(void **state)
@@ -330,6 +349,7 @@ int main(void)
         cmocka_unit_test(literals_are_loaded_from_where_they_are),
         cmocka_unit_test(what_cannot_be_moved_is_refused),
         cmocka_unit_test(one_branch_diverts_a_function),
+        cmocka_unit_test(functions_of_high_addresses_are_diverted),
         cmocka_unit_test(hints_stay_in_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
