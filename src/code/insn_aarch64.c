@@ -64,11 +64,21 @@ static enum cairn_aarch64_kind kind_by_register(uint32_t word)
     }
 }
 
-/* Encodings that no instruction has: op0 of C4.1. */
+/* Encodings that no instruction has: op0 of C4.1. Of branches and system instructions only svc and
+ * its like and those of system registers are left here: cb (FEAT_CMPBR), retaasppc know where they
+ * stand. */
 static bool is_unallocated(uint32_t word)
 {
-    const unsigned op0 = word >> 25 & 15;
-    return op0 == 1 || op0 == 3 || (op0 == 0 && !(word >> 31));
+    const unsigned op0 = word >> 25 & 15, op1 = word >> 24;
+    return op0 == 1 || op0 == 3 || (op0 == 0 && !(word >> 31)) ||
+           ((op0 == 10 || op0 == 11) && op1 != 0xd4 && op1 != 0xd5);
+}
+
+/* paciasppc, autiasppc and their like; pacm makes the next paciasp one. */
+static bool reads_pc(uint32_t word)
+{
+    return (word & 0xffff8000) == 0xdac18000 || (word & 0xff800000) == 0xf3800000 ||
+           word == 0xd50324ff;
 }
 
 static enum cairn_aarch64_kind kind_of(uint32_t word)
@@ -87,8 +97,10 @@ static enum cairn_aarch64_kind kind_of(uint32_t word)
         return (word & 0xfc000000) == 0xdc000000 ? CAIRN_A64_BAD : CAIRN_A64_LITERAL;
     if ((word & 0xfe000000) == 0xd6000000)
         return kind_by_register(word);
-    if (word >> 16 == 0 || (word & 0xffa00000) == 0xd4200000 || (word & 0xffe00000) == 0xd4400000)
+    if (word >> 16 == 0 || (word >> 24 == 0xd4 && word & 0x00e00000))
         return CAIRN_A64_TRAP;
+    if (reads_pc(word))
+        return CAIRN_A64_READS_PC;
     if (is_exclusive(word))
         return CAIRN_A64_EXCLUSIVE;
     return is_unallocated(word) ? CAIRN_A64_BAD : CAIRN_A64_PLAIN;
@@ -107,6 +119,31 @@ void cairn_aarch64_insn_take(uint32_t word, uint64_t va, struct cairn_aarch64_in
     else if (insn.kind == CAIRN_A64_ADRP)
         insn.to = page + ((uint64_t)adr_distance(word) << PAGE_SHIFT);
     *ret_insn = insn;
+}
+
+/* pacia1716 and its like, chkfeat x16: hints whose registers no field names. */
+static bool is_hint_of_x16(uint32_t word)
+{
+    return (word & 0xffffff3f) == 0xd503211f || word == 0xd503251f;
+}
+
+/* Registers from the one in a field on: of casp and of single-copy atomic 64 bytes. */
+static unsigned registers_each(uint32_t word)
+{
+    const bool is_casp = (word & 0xbfa07c00) == 0x08207c00;
+    const unsigned op = word >> 12 & 15; /* st64b, st64bv0, st64bv, ld64b */
+    const bool is_64_bytes =
+        (word & 0xffe00c00) == 0xf8200000 && ((op >= 9 && op <= 11) || op == 13);
+    return is_casp ? 2 : is_64_bytes ? 8 : 1;
+}
+
+bool cairn_aarch64_insn_names(uint32_t word, unsigned reg)
+{
+    const unsigned fields[] = {word & 31, word >> 5 & 31, word >> 10 & 31, word >> 16 & 31};
+    bool is_named = is_hint_of_x16(word) && (reg == 16 || reg == 17);
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        is_named |= reg - fields[i] < registers_each(word);
+    return is_named;
 }
 
 static bool aim_adr(uint32_t word, int64_t distance, uint32_t *ret_word)

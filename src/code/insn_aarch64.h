@@ -23,6 +23,7 @@ enum cairn_aarch64_kind {
     CAIRN_A64_CALL_BY,   /* blr */
     CAIRN_A64_CALL_AUTH, /* blraa and its like */
     CAIRN_A64_EXCLUSIVE, /* ldxr, stxr and their like */
+    CAIRN_A64_READS_PC,  /* signs or checks x30 with its own address (FEAT_PAuth_LR) */
     CAIRN_A64_TRAP,      /* udf, brk, hlt, dcps */
     CAIRN_A64_BAD        /* unallocated, or the kernel's */
 };
@@ -39,6 +40,9 @@ struct cairn_aarch64_insn {
 uint32_t cairn_aarch64_word(const uint8_t *at);
 
 void cairn_aarch64_insn_take(uint32_t word, uint64_t va, struct cairn_aarch64_insn *ret_insn);
+
+/* May the instruction use the register? True also for some that have an immediate in its place. */
+bool cairn_aarch64_insn_names(uint32_t word, unsigned reg);
 
 /* The same instruction at `va`, leading to `to` (of adrp, whose page counts, too). False: it is out
  * of reach, or `to` is no address that the instruction can name. */

@@ -38,18 +38,12 @@ static bool address_in(const struct check *c, size_t off, unsigned reg, uint64_t
     return true;
 }
 
-static bool names(uint32_t word, unsigned reg)
-{
-    return (word & 31) == reg || (word >> 5 & 31) == reg || (word >> 10 & 31) == reg ||
-           (word >> 16 & 31) == reg;
-}
-
 /* Is it x16 or x17, and does no instruction of the original name it? */
 static bool is_scratch(const struct check *c, unsigned reg)
 {
     bool is_free = reg == X16 || reg == X17;
     for (size_t off = 0; off < c->copy->taken; off += CAIRN_A64_BYTES)
-        is_free &= !names(cairn_aarch64_word(c->piece->code + off), reg);
+        is_free &= !cairn_aarch64_insn_names(cairn_aarch64_word(c->piece->code + off), reg);
     return is_free;
 }
 

@@ -242,17 +242,11 @@ static bool move_one(struct mover *m, const struct cairn_aarch64_insn *i, uint64
         return move_literal(m, i, va);
     case CAIRN_A64_EXCLUSIVE:
         return refuse(m, CAIRN_HOOK_EXCLUSIVE, va);
+    case CAIRN_A64_READS_PC:
+        return refuse(m, CAIRN_HOOK_READS_PC, va);
     default:
         return refuse(m, CAIRN_HOOK_NOT_CODE, va);
     }
-}
-
-/* Four fields can name a register. Some are immediates in some instructions: then a register is
- * taken for used that is not. */
-static bool names(uint32_t word, unsigned reg)
-{
-    return (word & 31) == reg || (word >> 5 & 31) == reg || (word >> 10 & 31) == reg ||
-           (word >> 16 & 31) == reg;
 }
 
 static void choose_scratch(struct mover *m)
@@ -261,7 +255,7 @@ static void choose_scratch(struct mover *m)
     for (unsigned reg = X16; reg <= X16 + 1; reg++) {
         bool is_free = true;
         for (size_t off = 0; off < m->taken; off += CAIRN_A64_BYTES)
-            is_free &= !names(cairn_aarch64_word(m->piece->code + off), reg);
+            is_free &= !cairn_aarch64_insn_names(cairn_aarch64_word(m->piece->code + off), reg);
         if (is_free)
             m->scratch = reg; /* x17, where both are */
     }

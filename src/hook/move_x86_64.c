@@ -281,7 +281,8 @@ static bool is_transaction(const struct cairn_x86_64_insn *i)
 static bool move_one(struct mover *m, const struct moved *i)
 {
     const bool is_branch = i->step.knows_to;
-    if (is_branch && i->insn.is_narrow && !(i->insn.rex & CAIRN_REX_W))
+    if ((is_branch || i->step.flow == CAIRN_FLOW_CALL) && i->insn.is_narrow &&
+        !(i->insn.rex & CAIRN_REX_W))
         return refuse(m, CAIRN_HOOK_NOT_CODE, i->va); /* 16 bits by AMD's CPUs alone */
     switch (i->step.flow) {
     case CAIRN_FLOW_BRANCH:

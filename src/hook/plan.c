@@ -7,17 +7,27 @@
 #include "hook/move.h"
 
 enum { ISLAND_BYTES = 64, LINE_BYTES = 64, WORD_BYTES = 8, TRIAL_DISTANCE = 1 << 26 };
-/* Linux maps nothing below (vm.mmap_min_addr), and programs ask for nothing above. */
-static const uint64_t lowest_va = 0x10000, highest_va = (uint64_t)1 << 47;
+/* Linux maps nothing below (vm.mmap_min_addr). */
+static const uint64_t lowest_va = 0x10000;
 
 static const struct planner {
     enum cairn_hook_cpu cpu;
     cairn_hook_planner_fn *plan;
+    uint64_t end_va; /* from here on Linux maps nothing that was not asked for there */
 } planners[] = {
-    {CAIRN_HOOK_X86_64, cairn_hook_plan_x86_64},
-    {CAIRN_HOOK_AARCH64, cairn_hook_plan_aarch64},
+    {CAIRN_HOOK_X86_64, cairn_hook_plan_x86_64, ((uint64_t)1 << 47) - 4096},
+    {CAIRN_HOOK_AARCH64, cairn_hook_plan_aarch64, (uint64_t)1 << 48},
 };
 enum { N_PLANNERS = sizeof planners / sizeof *planners };
+
+/* NULL: nothing is known of the CPU's instructions. */
+static const struct planner *find_planner(enum cairn_hook_cpu cpu)
+{
+    for (size_t i = 0; i < N_PLANNERS; i++)
+        if (planners[i].cpu == cpu)
+            return &planners[i];
+    return NULL;
+}
 
 bool cairn_hook_refuse(struct cairn_hook_plan *plan, enum cairn_hook_reason reason, uint64_t va)
 {
@@ -72,11 +82,14 @@ static uint64_t find_outside(const struct cairn_hook_function *f, uint64_t low, 
 uint64_t cairn_hook_find_island(const struct cairn_hook_function *f, uint64_t low, uint64_t high)
 {
     const uint64_t n_bytes = f->island_bytes ? f->island_bytes : ISLAND_BYTES;
+    const struct planner *planner = find_planner(f->cpu);
+    if (!planner || n_bytes > planner->end_va)
+        return 0;
     if ((int64_t)high <= (int64_t)lowest_va) /* perhaps below 0 */
         return 0;
     if ((int64_t)low < (int64_t)lowest_va)
         low = lowest_va;
-    high = min_u64(high, highest_va);
+    high = min_u64(high, planner->end_va - n_bytes + 1);
     if (low >= high)
         return 0;
     const uint64_t end = high + n_bytes - 1;
@@ -107,14 +120,12 @@ bool cairn_hook_try_move(const struct cairn_hook_function *f, struct cairn_hook_
 
 static bool make_plan(const struct cairn_hook_function *f, struct cairn_hook_plan *plan)
 {
-    size_t i = 0;
-    while (i < N_PLANNERS && planners[i].cpu != f->cpu)
-        i++;
-    if (i == N_PLANNERS)
+    const struct planner *planner = find_planner(f->cpu);
+    if (!planner)
         return cairn_hook_refuse(plan, CAIRN_HOOK_NO_CPU, f->entry_va);
     if (!cairn_hook_bytes_at(f, f->entry_va).size || f->code_va + f->n_code < f->code_va)
         return cairn_hook_refuse(plan, CAIRN_HOOK_CUT_OFF, f->entry_va);
-    return planners[i].plan(f, plan);
+    return planner->plan(f, plan);
 }
 
 bool cairn_hook_plan(const struct cairn_hook_function *f, struct cairn_hook_plan *ret_plan)

@@ -55,22 +55,12 @@ static bool take(struct attempt *a, uint64_t va, struct cairn_x86_64_insn *ret_i
 static size_t count_free(const struct attempt *a, const struct cairn_code_step *step)
 {
     uint64_t branch;
-    size_t n = step->size;
     if (step->flow != CAIRN_FLOW_RETURN && step->flow != CAIRN_FLOW_JUMP &&
         step->flow != CAIRN_FLOW_INDIRECT && step->flow != CAIRN_FLOW_STOP)
-        return n;
-    while (n < JUMP_BYTES) {
-        const struct cairn_span code = cairn_hook_bytes_at(a->f, a->va + n);
-        struct cairn_code_step next = {0};
-        if (code.size)
-            cairn_code_step_x86_64(code, a->va + n, &next);
-        if (!next.size || !next.is_padding)
-            break;
-        n += next.size;
-    }
-    return cairn_hook_scan_branches(&a->scan, true, a->va + step->size, a->va + n, &branch)
-               ? step->size
-               : n;
+        return step->size;
+    const uint64_t low = a->va + step->size, end = cairn_hook_scan_padding_end(a->f, low);
+    return cairn_hook_scan_branches(&a->scan, true, low, end, &branch) ? step->size
+                                                                       : (size_t)(end - a->va);
 }
 
 /* The changed bytes are `n` from a->va on. */
@@ -132,9 +122,10 @@ static bool try_pun(struct attempt *a, bool must_align)
     for (size_t i = n_chosen; i < JUMP_BYTES - 1; i++)
         distance |= (uint32_t)code.data[1 + i] << 8 * i;
     const uint64_t low = a->va + JUMP_BYTES + (uint64_t)(int64_t)(int32_t)distance;
-    a->plan->target_low = low;
-    a->plan->target_high = low + ((uint64_t)1 << 8 * n_chosen);
-    a->plan->island_va = cairn_hook_find_island(a->f, a->plan->target_low, a->plan->target_high);
+    const uint64_t high = low + ((uint64_t)1 << 8 * n_chosen);
+    a->plan->target_low = low > high ? 0 : low; /* what is below 0 cannot be reached */
+    a->plan->target_high = high;
+    a->plan->island_va = cairn_hook_find_island(a->f, a->plan->target_low, high);
     a->plan->how = CAIRN_HOOK_WAY_PUN;
     return a->plan->island_va != 0;
 }

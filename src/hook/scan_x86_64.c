@@ -9,7 +9,8 @@ enum {
     WINDOW = 320,      /* bytes before the entry that are decoded */
     PAD_REACH = 160,   /* and behind it, for padding */
     END_MAX = 1 << 20, /* bytes of a function that are looked at */
-    ALIGNMENT = 8      /* of what padding leads up to */
+    ALIGNMENT = 8,     /* of what padding leads up to */
+    LAST_ALIGNMENT = 16
 };
 
 /* The instruction at `va`; false: the bytes end, and *inout_va is as it was. What is no instruction
@@ -112,6 +113,23 @@ bool cairn_hook_scan_branches(const struct cairn_hook_scan *scan, bool all, uint
     return false;
 }
 
+/* Where padding from `low` on ends at last: a function may be there that begins with nops, such as
+ * those of -fpatchable-function-entry. */
+static uint64_t last_end(uint64_t low)
+{
+    return (low + LAST_ALIGNMENT - 1) & ~(uint64_t)(LAST_ALIGNMENT - 1);
+}
+
+uint64_t cairn_hook_scan_padding_end(const struct cairn_hook_function *f, uint64_t low)
+{
+    const uint64_t last = last_end(low);
+    uint64_t va = low;
+    struct cairn_code_step step;
+    while (va < last && step_at(f, va, &step) && step.is_padding && va + step.size <= last)
+        va += step.size;
+    return va % ALIGNMENT == 0 || !cairn_hook_bytes_at(f, va).size ? va : low;
+}
+
 struct padding {
     uint64_t low, high; /* one run of it */
     bool follows_end;   /* of a function or a jump */
@@ -144,6 +162,8 @@ static uint64_t fit_beside(const struct cairn_hook_scan *scan, struct padding ru
 {
     if (!is_dead(scan, &run))
         return 0;
+    if (run.high != scan->f->entry_va && run.high > last_end(run.low))
+        run.high = last_end(run.low);
     const uint64_t before = run.high < not_low ? run.high : not_low;
     const uint64_t behind = run.low > not_high ? run.low : not_high;
     uint64_t va = fit(scan, run.low, run.low, before, low, high, n_bytes);

@@ -14,7 +14,10 @@
 #define DT_ANDROID_RELASZ 0x60000012
 #endif
 
-enum { VERSION_MASK = 0x7fff, MOST_VERSIONS = 1 << 16 };
+enum { VERSION_MASK = 0x7fff };
+/* Entries of DT_VERNEED that are looked at: of one module no more than some hundred are sound, and
+ * each symbol with a version looks for its own. */
+enum { MOST_VERSIONS = 1 << 16, MOST_VERSION_STEPS = 1 << 26 };
 
 const uint8_t *cairn_slots_bytes(const struct cairn_slots_image *image, uint64_t vaddr,
                                  size_t *ret_n)
@@ -123,7 +126,7 @@ struct reading {
     cairn_slots_fn *each;
     void *context;
     struct cairn_slots_result *result;
-    bool has_stopped;
+    uint32_t n_version_steps;
 };
 
 /* A text of the table of names; NULL: it does not end within it. */
@@ -143,17 +146,19 @@ static const char *name_at(const struct reading *r, uint64_t at)
 
 /* The one of DT_VERNEED with that number: files, each with a list of versions. Elf32 and Elf64 have
  * the same layout (gABI, "Symbol Version Requirements"): 16 bytes each. */
-static const char *version_name(const struct reading *r, unsigned number)
+static const char *version_name(const struct reading *r, unsigned number, uint32_t *inout_steps)
 {
     enum { ENTRY = 16 };
     size_t n;
     uint64_t need = r->tables.needs;
-    for (unsigned steps = 0; need && steps < MOST_VERSIONS; steps++) {
+    const uint32_t most = *inout_steps + MOST_VERSIONS;
+    for (; need && *inout_steps < most; ++*inout_steps) {
         const uint8_t *file = cairn_slots_bytes(r->image, need, &n);
         if (!file || n < ENTRY)
             return NULL;
         uint64_t aux = need + cairn_slots_u32(file + 8);
-        for (unsigned i = cairn_slots_u16(file + 2); i > 0 && steps < MOST_VERSIONS; i--, steps++) {
+        for (unsigned i = cairn_slots_u16(file + 2); i > 0 && *inout_steps < most;
+             i--, ++*inout_steps) {
             const uint8_t *entry = cairn_slots_bytes(r->image, aux, &n);
             if (!entry || n < ENTRY)
                 return NULL;
@@ -169,14 +174,16 @@ static const char *version_name(const struct reading *r, unsigned number)
     return NULL;
 }
 
-static const char *version_of(const struct reading *r, uint64_t symbol)
+static const char *version_of(struct reading *r, uint64_t symbol)
 {
     size_t n;
     if (!r->tables.versions || !r->tables.needs)
         return NULL;
     const uint8_t *entry = cairn_slots_bytes(r->image, r->tables.versions + 2 * symbol, &n);
     unsigned number = entry && n >= 2 ? cairn_slots_u16(entry) & VERSION_MASK : 0;
-    return number > 1 ? version_name(r, number) : NULL; /* 0: local, 1: global */
+    if (number <= 1) /* 0: local, 1: global */
+        return NULL;
+    return version_name(r, number, &r->n_version_steps);
 }
 
 /* The place lies whole in a segment that no code is in. */
@@ -236,6 +243,8 @@ static int read_relocation(void *context, uint64_t place, uint64_t info, int64_t
     size_t n, entry_bytes = image->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     size_t shndx_at = image->is_64 ? offsetof(Elf64_Sym, st_shndx) : offsetof(Elf32_Sym, st_shndx);
     r->result->n_read++;
+    if (r->n_version_steps > MOST_VERSION_STEPS)
+        return 1;
     /* With an addend it is not the function's address. */
     if (type == N_TYPES || symbol == 0 || addend != 0)
         return 0;
@@ -251,8 +260,7 @@ static int read_relocation(void *context, uint64_t place, uint64_t info, int64_t
                                     .type = types[type].type,
                                     .is_defined = cairn_slots_u16(entry + shndx_at) != SHN_UNDEF,
                                     .kind = types[type].kind};
-    r->has_stopped = r->each(r->context, &slot) != 0;
-    return r->has_stopped;
+    return r->each(r->context, &slot);
 }
 
 static bool fail(struct reading *r, enum cairn_slots_reason reason, uint64_t vaddr)
@@ -318,7 +326,11 @@ bool cairn_slots_each(const struct cairn_slots_image *image, cairn_slots_fn *eac
     bool has_any = t->jump_bytes || t->rela_bytes || t->rel_bytes || t->packed_bytes;
     if (has_any && (!t->symbols || !t->names))
         return fail(&r, CAIRN_SLOTS_SYMBOLS, image->dynamic_vaddr);
-    return read_table(&r, t->jump, t->jump_bytes, t->jump_has_addends) &&
-           read_table(&r, t->rela, t->rela_bytes, true) &&
-           read_table(&r, t->rel, t->rel_bytes, false) && read_packed(&r);
+    if (read_table(&r, t->jump, t->jump_bytes, t->jump_has_addends) &&
+        read_table(&r, t->rela, t->rela_bytes, true) &&
+        read_table(&r, t->rel, t->rel_bytes, false) && read_packed(&r))
+        return true;
+    if (r.n_version_steps > MOST_VERSION_STEPS)
+        fail(&r, CAIRN_SLOTS_VERSIONS, t->needs);
+    return false;
 }

@@ -62,6 +62,7 @@ enum cairn_slots_reason {
     CAIRN_SLOTS_SYMBOLS,    /* there are relocations, and no table of symbols or names */
     CAIRN_SLOTS_PACKED,     /* APS2: no magic, or the stream ends inside of a relocation */
     CAIRN_SLOTS_LIMIT,      /* more relocations than CAIRN_SLOTS_MAX */
+    CAIRN_SLOTS_VERSIONS,   /* looking for versions of symbols takes too long */
     CAIRN_SLOTS_STOPPED     /* the caller's function said so */
 };
 

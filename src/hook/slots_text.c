@@ -15,6 +15,7 @@ const char *cairn_slots_reason_text(enum cairn_slots_reason reason)
         [CAIRN_SLOTS_SYMBOLS] = "relocations, but no table of symbols or names",
         [CAIRN_SLOTS_PACKED] = "packed relocations without APS2, or cut off",
         [CAIRN_SLOTS_LIMIT] = "more than 16,777,216 relocations",
+        [CAIRN_SLOTS_VERSIONS] = "too many versions of symbols to look through",
         [CAIRN_SLOTS_STOPPED] = "stopped",
     };
     return (size_t)reason < sizeof(texts) / sizeof(texts[0]) ? texts[reason] : "unknown reason";

@@ -101,6 +101,28 @@ static void the_jump_back_uses_no_register_in_reach_and_a_free_one_beyond(void *
     assert_int_equal(m.copy.n_code, 4);
 }
 
+/* x16 and x17 by a pair, by eight, and by hints without a field for them. */
+static void registers_that_no_field_names_are_not_free(void **state)
+{
+    static const uint32_t both[] = {
+        0x48307c82, /* casp x16, x17, x2, x3, [x4] */
+        0x4862fc90, /* caspal x2, x3, x16, x17, [x4] */
+        0xf83fd02a, /* ld64b x10, [x1] */
+        0xf83f902a, /* st64b x10, [x1] */
+        0xf823a02a, /* st64bv0 x3, x10, [x1] */
+        0xd503211f, /* pacia1716 */
+        0xd50321df, /* autib1716 */
+    };
+    struct moved m;
+    (void)state;
+    for (size_t i = 0; i < sizeof both / 4; i++) {
+        MOVE(&m, far_va, 4, both[i], RET);
+        assert_refused(&m, CAIRN_HOOK_NO_REGISTER, 0);
+        MOVE(&m, NEAR, 4, both[i], RET);
+        assert_moved(&m);
+    }
+}
+
 static void branches_lead_where_they_led(void **state)
 {
     static const struct {
@@ -237,7 +259,13 @@ static void what_cannot_be_moved_is_refused(void **state)
 {
     static const uint32_t exclusives[] = {0xc85f7c00, 0xc8017c00, 0x885ffc00, 0xc87f0400,
                                           0x085f7c00};
-    static const uint32_t bad[] = {0, 0xd4200000, 0xd4400000, 0xd69f03e0, 0x02000000, 0x07000000};
+    static const uint32_t bad[] = {0, 0xd4200000, 0xd4400000, 0xd4a00001, 0xd69f03e0, 0x02000000,
+                                   0x07000000,
+                                   /* cbgt w, cbgt x, cbgt of an immediate, retaasppc: distances */
+                                   0x74010040, 0xf4010040, 0x75010040, 0x5500001f};
+    /* paciasppc, pacibsppc, autiasppc, autiasppcr, pacm */
+    static const uint32_t pc_readers[] = {0xdac1a3fe, 0xdac1a7fe, 0xf380001f, 0xdac1901e,
+                                          0xd50324ff};
     struct moved m;
     (void)state;
     for (size_t i = 0; i < sizeof exclusives / 4; i++) {
@@ -248,6 +276,12 @@ static void what_cannot_be_moved_is_refused(void **state)
         MOVE(&m, NEAR, 4, bad[i], RET);
         assert_refused(&m, CAIRN_HOOK_NOT_CODE, 0);
     }
+    for (size_t i = 0; i < sizeof pc_readers / 4; i++) {
+        MOVE(&m, NEAR, 4, pc_readers[i], RET);
+        assert_refused(&m, CAIRN_HOOK_READS_PC, 0);
+    }
+    MOVE(&m, NEAR, 4, 0xd4000001, RET); /* svc */
+    assert_moved(&m);
     MOVE(&m, NEAR, 4, 0xc8a07c41, RET); /* cas */
     assert_moved(&m);
     MOVE(&m, NEAR, 4, 0x48207c82, RET); /* casp */
@@ -261,7 +295,7 @@ static void what_cannot_be_moved_is_refused(void **state)
     assert_int_equal(m.copy.reason, CAIRN_HOOK_MISALIGNED);
 }
 
-static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
+static bool plan_at(uint64_t va, const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
 {
     static uint8_t code[CODE_WORDS * 4];
     put(code, words, n);
@@ -269,12 +303,17 @@ static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_pl
                                           .cpu = CAIRN_HOOK_AARCH64,
                                           .code = code,
                                           .n_code = n * 4,
-                                          .code_va = FROM,
-                                          .entry_va = FROM,
+                                          .code_va = va,
+                                          .entry_va = va,
                                           .entry_bytes = n * 4,
-                                          .module_low = FROM,
-                                          .module_high = FROM + 0x10000};
+                                          .module_low = va,
+                                          .module_high = va + 0x10000};
     return cairn_hook_plan(&f, ret_plan);
+}
+
+static bool plan(const uint32_t *words, size_t n, struct cairn_hook_plan *ret_plan)
+{
+    return plan_at(FROM, words, n, ret_plan);
 }
 
 #define PLAN(p, ...)                                                                               \
@@ -295,6 +334,20 @@ static void one_branch_diverts_a_function(void **state)
     assert_true(cairn_hook_aim(&p, FROM - (1 << 27), &patch));
     assert_false(cairn_hook_aim(&p, FROM + (1 << 27), &patch));
     assert_false(cairn_hook_aim(&p, FROM + 0x1002, &patch));
+}
+
+/* Where Linux maps libraries, with addresses of 48 bits. */
+static void functions_of_high_addresses_are_diverted(void **state)
+{
+    static const uint32_t words[] = {NOP, RET};
+    const uint64_t high_va = 0xffff9c000000;
+    struct cairn_hook_plan p;
+    (void)state;
+    assert_true(plan_at(high_va, words, 2, &p));
+    assert_int_equal(p.way, CAIRN_HOOK_WAY_BRANCH);
+    assert_int_equal(p.target_low, high_va - (1 << 27));
+    assert_false(plan_at((uint64_t)1 << 49, words, 2, &p));
+    assert_int_equal(p.reason, CAIRN_HOOK_OUT_OF_REACH);
 }
 
 static void hints_stay_in_front(void **state)
@@ -323,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_jump_back_uses_no_register_in_reach_and_a_free_one_beyond),
+        cmocka_unit_test(registers_that_no_field_names_are_not_free),
         cmocka_unit_test(branches_lead_where_they_led),
         cmocka_unit_test(branches_inside_lead_to_the_copy),
         cmocka_unit_test(calls_leave_the_original_return_address),
@@ -330,6 +384,7 @@ int main(void)
         cmocka_unit_test(literals_are_loaded_from_where_they_are),
         cmocka_unit_test(what_cannot_be_moved_is_refused),
         cmocka_unit_test(one_branch_diverts_a_function),
+        cmocka_unit_test(functions_of_high_addresses_are_diverted),
         cmocka_unit_test(hints_stay_in_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,6 +119,28 @@ static void padding_that_something_runs_into_or_branches_to_is_none(void **state
     assert_way(&b, CAIRN_HOOK_WAY_PAD);
 }
 
+/* Nops at the begin of another function, where its callers come to. */
+static void nops_of_another_function_are_no_padding(void **state)
+{
+    static const uint8_t nops[16] = {0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0x66, 0x90,
+                                     0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0x66, 0x90};
+    struct bed b;
+    (void)state;
+    /* -fpatchable-function-entry, behind the ret of the function before and at a multiple of 16 */
+    MAKE(&b, "\x41\x54\x55\x53\x48\x89\xf8\x5b\x5d\x41\x5c\xc3");
+    lay(&b, ENTRY - 34, "\x90\xc3", 2);
+    lay(&b, ENTRY - 32, nops, sizeof nops);
+    assert_way(&b, CAIRN_HOOK_WAY_PUN);
+    /* padding in front of it is */
+    lay(&b, ENTRY - 40, "\x90\xc3\xcc\xcc\xcc\xcc\xcc\xcc", 8);
+    assert_way(&b, CAIRN_HOOK_WAY_PAD);
+    assert_int_equal(b.plan.pad_va, BASE + ENTRY - 38);
+    /* directly behind a function of one byte */
+    MAKE(&b, "\xc3");
+    lay(&b, ENTRY + 1, "\x90\x90\x90\x90\x90\x53\x5b\xc3", 8);
+    assert_true(!plan(&b) || b.plan.patch_bytes == 1);
+}
+
 static void the_next_bytes_are_part_of_a_pun(void **state)
 {
     struct bed b;
@@ -153,6 +175,21 @@ static uint64_t last_is_free(void *context, uint64_t low, uint64_t high, uint64_
     (void)context;
     (void)low;
     return high - n_bytes;
+}
+
+/* Some of the targets that the free bytes can choose lie below 0. */
+static void a_pun_below_the_lowest_page_aims_above_it(void **state)
+{
+    struct bed b;
+    struct cairn_hook_patch patch;
+    (void)state;
+    /* e9 XX XX XX ff: from -16 MB to 0 behind the jump */
+    MAKE(&b, "\x48\x8b\x47\x08\xff\xd0\x31\xc0\xc3");
+    b.function.module_low = b.function.code_va;
+    assert_way(&b, CAIRN_HOOK_WAY_PUN);
+    assert_true(cairn_hook_aim(&b.plan, b.plan.island_va, &patch));
+    assert_int_equal(b.plan.target_low, 0);
+    assert_true(b.plan.target_high <= BASE + ENTRY + 5);
 }
 
 static void a_pun_needs_a_free_page(void **state)
@@ -298,6 +335,9 @@ static void bytes_that_are_no_code_are_refused(void **state)
     (void)state;
     MAKE(&b, "\x06\x07\x1f\x62\x00\xc3");
     assert_none(&b, CAIRN_HOOK_NOT_CODE, 0);
+    /* a call by 16 bits on AMD's CPUs */
+    MAKE(&b, "\x66\xff\xd0\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc");
+    assert_none(&b, CAIRN_HOOK_NOT_CODE, 0);
     MAKE(&b, "\xc7\xf8\x10\x00\x00\x00\xc3"); /* xbegin */
     assert_none(&b, CAIRN_HOOK_EXCLUSIVE, 0);
     MAKE(&b, "\xb8\x01\0\0\0\xc3");
@@ -331,7 +371,9 @@ int main(void)
         cmocka_unit_test(five_bytes_are_one),
         cmocka_unit_test(padding_nearby_leads_on),
         cmocka_unit_test(padding_that_something_runs_into_or_branches_to_is_none),
+        cmocka_unit_test(nops_of_another_function_are_no_padding),
         cmocka_unit_test(the_next_bytes_are_part_of_a_pun),
+        cmocka_unit_test(a_pun_below_the_lowest_page_aims_above_it),
         cmocka_unit_test(a_pun_needs_a_free_page),
         cmocka_unit_test(a_later_instruction_is_changed_where_the_first_can_run_twice),
         cmocka_unit_test(branches_into_the_changed_instruction_are_refused),

@@ -311,6 +311,38 @@ static void versions_that_form_a_circle_end(void **state)
     assert_null(seen.slots[0].version);
 }
 
+static int count(void *context, const struct cairn_slot *slot)
+{
+    (void)slot;
+    ++*(size_t *)context;
+    return 0;
+}
+
+/* A few bytes ask for a million slots, and for each 256 entries are to be looked through. */
+static void versions_do_not_take_for_ever(void **state)
+{
+    static struct module m;
+    static const uint8_t packed[] = {'A',  'P',  'S',  '2',  0x80, 0x80, 0xc0, 0, /* count */
+                                     0x80, 0xc0, 0,                               /* DATA */
+                                     0x80, 0x80, 0xc0, 0,    3,    0, /* n, by info and step; 0 */
+                                     0x87, 0x80, 0x80, 0x80, 0x10 /* symbol 1, JUMP_SLOT */};
+    const Elf64_Verneed need = {1, 0xffff, 0, sizeof need, sizeof need};
+    struct cairn_slots_result result;
+    size_t n = 0;
+    (void)state;
+    begin(&m);
+    for (size_t at = DATA; at < END; at += sizeof need) /* each is an entry of the ones before */
+        memcpy(m.bytes + at, &need, sizeof need);
+    put_entry(&m, DT_VERNEED, DATA);
+    memcpy(m.bytes + PACKED, packed, sizeof packed);
+    put_entry(&m, 0x60000011, PACKED);
+    put_entry(&m, 0x60000012, sizeof packed);
+    assert_false(cairn_slots_each(&m.image, count, &n, &result));
+    assert_int_equal(result.reason, CAIRN_SLOTS_VERSIONS);
+    assert_int_equal(result.vaddr, DATA);
+    assert_in_range(n, 1, (1 << 20) - 1);
+}
+
 static void patterns_match_file_names_and_paths(void **state)
 {
     (void)state;
@@ -345,6 +377,7 @@ int main(void)
         cmocka_unit_test(lying_sections_are_refused_with_the_reason),
         cmocka_unit_test(relocations_outside_are_left_out),
         cmocka_unit_test(versions_that_form_a_circle_end),
+        cmocka_unit_test(versions_do_not_take_for_ever),
         cmocka_unit_test(patterns_match_file_names_and_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
