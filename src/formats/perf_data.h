@@ -39,6 +39,8 @@ struct cairn_perf_data_part {
     struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
     uint64_t newest;               /* time of its records so far */
     bool is_broken;                /* no record can be found any more */
+    bool is_tracing;               /* what is skipped are formats of tracepoints, */
+    struct cairn_buffer tracing;   /* as far as they came */
 };
 
 void cairn_perf_data_part_done(struct cairn_perf_data_part *part);
@@ -56,8 +58,7 @@ struct cairn_perf_data {
     struct cairn_perf_data_symbols symbols; /* that simpleperf stores */
     struct cairn_perf_data_joined joined;
     bool is_simpleperf;
-    struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
-    bool is_tracing;                  /* what is skipped is that */
+    bool is_in_init_map;
     struct cairn_perf_data_part part; /* the file that is read */
     uint64_t n_zipped, n_unzipped;    /* bytes so far */
     bool has_no_rounds;               /* a round's end says nothing of other files */

@@ -208,12 +208,12 @@ static int take_zipped_sized(struct cairn_perf_data *d, struct cairn_span body, 
 /* Formats of tracepoints, which followed their record. */
 static int take_tracing(struct cairn_perf_data *d, struct cairn_err *err)
 {
-    int code = d->tracing.failed
+    int code = d->part.tracing.failed
                    ? CAIRN_E_NOMEM
                    : cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile,
-                                                      cairn_buffer_span(&d->tracing), d->swap);
-    d->is_tracing = false;
-    cairn_buffer_done(&d->tracing);
+                                                      cairn_buffer_span(&d->part.tracing), d->swap);
+    d->part.is_tracing = false;
+    cairn_buffer_done(&d->part.tracing);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
@@ -226,7 +226,7 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         return take_attr(d, body, err);
     case TRACING_DATA:
         d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
-        d->is_tracing = d->part.skip <= TRACING_MAX;
+        d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
         return CAIRN_OK;
     case BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
@@ -310,11 +310,11 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
         uint32_t type;
         if (d->part.skip) {
             size_t skipped = d->part.skip < left ? (size_t)d->part.skip : left;
-            if (d->is_tracing)
-                cairn_buffer_add(&d->tracing, bytes.data + at, skipped);
+            if (d->part.is_tracing)
+                cairn_buffer_add(&d->part.tracing, bytes.data + at, skipped);
             d->part.skip -= skipped;
             at += skipped;
-            if (d->is_tracing && !d->part.skip)
+            if (d->part.is_tracing && !d->part.skip)
                 code = take_tracing(d, err);
             continue;
         }
@@ -362,6 +362,7 @@ void cairn_perf_data_part_done(struct cairn_perf_data_part *part)
 {
     cairn_zstd_stream_done(&part->zstd);
     cairn_buffer_done(&part->unzipped);
+    cairn_buffer_done(&part->tracing);
 }
 
 void cairn_perf_data_done(struct cairn_perf_data *d)
@@ -375,5 +376,4 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_perf_data_tracepoints_done(&d->tracepoints);
     cairn_perf_data_symbols_done(&d->symbols);
     cairn_perf_data_joined_done(&d->joined);
-    cairn_buffer_done(&d->tracing);
 }
