@@ -73,6 +73,12 @@ struct cairn_perf_data {
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span attr,
                              struct cairn_span ids, struct cairn_err *err);
 
+/* What the records of a pipe say of events, behind their header. Of damaged ones nothing. */
+int cairn_perf_data_take_attr(struct cairn_perf_data *d, struct cairn_span body,
+                              struct cairn_err *err);
+int cairn_perf_data_take_update(struct cairn_perf_data *d, struct cairn_span body,
+                                struct cairn_err *err);
+
 /* The attribute of an event's number; NULL: there is none. */
 struct cairn_perf_data_attr *cairn_perf_data_attr_of(struct cairn_perf_data *d, uint64_t id);
 
