@@ -129,10 +129,10 @@ static int add_lines(const struct cairn_heap *heap, bool is_of_more, struct cli_
 }
 
 /* What is drawn has a sample for each epoch of a stack, this counts stacks. */
-static int describe(struct cairn_heap *heap, struct cli_flame_lines *lines)
+static int describe(struct cairn_heap *heap, struct cli_flame_lines *lines, struct cairn_err *err)
 {
     struct cairn_profile *stacks = NULL;
-    int rc = cairn_heap_profile(heap, NULL, &stacks, NULL);
+    int rc = cairn_heap_profile(heap, NULL, &stacks, err);
     if (rc == CAIRN_OK)
         cairn_heap_quality_text(heap, stacks, lines->quality, sizeof lines->quality);
     cairn_profile_free(stacks);
@@ -151,7 +151,7 @@ int cli_flame_lines_read(const char *path, bool is_of_more, const struct cairn_p
     rc = add_lines(heap, is_of_more, ret_lines);
     if (rc == CAIRN_OK && !is_of_more &&
         cli_find_value(profile, path, "inuse_space", &of_blocks, NULL) == CAIRN_OK)
-        rc = describe(heap, ret_lines);
+        rc = describe(heap, ret_lines, err);
     cairn_heap_free(heap);
     if (rc < 0) {
         cli_flame_lines_done(ret_lines);

@@ -73,7 +73,7 @@ enum cli_wanted_row {
 /* clang-format off */
 #define CLI_WANTED_ROWS(first, value_help, usual_guest)                                            \
     [(first) + CLI_WANTED_FORMAT] = {"from", 0, "FORMAT",                                          \
-        "what the profiles are, pprof or collapsed (default: what they look like)"},               \
+        "what the profiles are, such as pprof or perf-data (default: what they look like)"},       \
     [(first) + CLI_WANTED_VALUE] = {"value", 0, "TYPE", value_help},                               \
     [(first) + CLI_WANTED_FUNCTION] = {"function", 0, "TEXT",                                      \
         "only samples with a function on their stack whose name contains TEXT; given several "     \

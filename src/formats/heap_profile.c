@@ -206,6 +206,12 @@ static bool is_zero(const int64_t *values)
     return true;
 }
 
+/* The sum of a stack ends at what 63 bits hold, its parts may be more. */
+static int64_t rest_of(int64_t value, int64_t part)
+{
+    return value > part ? value - part : 0;
+}
+
 /* Each epoch of a stack by itself, from birth number `*next` on; what is left of its values has no
  * time. */
 static void add_births(struct adding *a, const struct cairn_heap_births *births, uint32_t stack,
@@ -216,8 +222,8 @@ static void add_births(struct adding *a, const struct cairn_heap_births *births,
         int64_t born[CAIRN_HEAP_VALUES] = {
             [CAIRN_HEAP_INUSE_OBJECTS] = birth->blocks, [CAIRN_HEAP_INUSE_SPACE] = birth->bytes};
         add_sample(a, stack, born, cairn_heap_birth_ns(a->view, birth->epoch));
-        values[CAIRN_HEAP_INUSE_OBJECTS] -= birth->blocks;
-        values[CAIRN_HEAP_INUSE_SPACE] -= birth->bytes;
+        values[CAIRN_HEAP_INUSE_OBJECTS] = rest_of(values[CAIRN_HEAP_INUSE_OBJECTS], birth->blocks);
+        values[CAIRN_HEAP_INUSE_SPACE] = rest_of(values[CAIRN_HEAP_INUSE_SPACE], birth->bytes);
     }
 }
 

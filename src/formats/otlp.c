@@ -124,7 +124,8 @@ static void put_profile(struct cairn_otlp_writing *w, size_t type, struct cairn_
         cairn_buffer_uleb(&message, OTLP_PROFILE_TIME_NS << 3 | CAIRN_PB_FIXED64);
         put_fixed64(&message, (uint64_t)p->time_ns);
     }
-    cairn_pb_uint(&message, OTLP_PROFILE_DURATION_NS, (uint64_t)p->duration_ns);
+    if (p->duration_ns > 0)
+        cairn_pb_uint(&message, OTLP_PROFILE_DURATION_NS, (uint64_t)p->duration_ns);
     if (p->period_type.type || p->period)
         put_type(w, OTLP_PROFILE_PERIOD_TYPE, p->period_type, &message);
     cairn_pb_uint(&message, OTLP_PROFILE_PERIOD, (uint64_t)p->period);

@@ -39,6 +39,8 @@ struct cairn_perf_data_part {
     struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
     uint64_t newest;               /* time of its records so far */
     bool is_broken;                /* no record can be found any more */
+    bool is_tracing;               /* what is skipped are formats of tracepoints, */
+    struct cairn_buffer tracing;   /* as far as they came */
 };
 
 void cairn_perf_data_part_done(struct cairn_perf_data_part *part);
@@ -56,8 +58,7 @@ struct cairn_perf_data {
     struct cairn_perf_data_symbols symbols; /* that simpleperf stores */
     struct cairn_perf_data_joined joined;
     bool is_simpleperf;
-    struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
-    bool is_tracing;                  /* what is skipped is that */
+    bool is_in_init_map;
     struct cairn_perf_data_part part; /* the file that is read */
     uint64_t n_zipped, n_unzipped;    /* bytes so far */
     bool has_no_rounds;               /* a round's end says nothing of other files */
@@ -71,6 +72,12 @@ struct cairn_perf_data {
 /* An attribute with the numbers of its events. CAIRN_E_FORMAT where it is too short. */
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span attr,
                              struct cairn_span ids, struct cairn_err *err);
+
+/* What the records of a pipe say of events, behind their header. Of damaged ones nothing. */
+int cairn_perf_data_take_attr(struct cairn_perf_data *d, struct cairn_span body,
+                              struct cairn_err *err);
+int cairn_perf_data_take_update(struct cairn_perf_data *d, struct cairn_span body,
+                                struct cairn_err *err);
 
 /* The attribute of an event's number; NULL: there is none. */
 struct cairn_perf_data_attr *cairn_perf_data_attr_of(struct cairn_perf_data *d, uint64_t id);

@@ -163,14 +163,20 @@ static int take_files(struct cairn_perf_data *d, unsigned feature, struct cairn_
 }
 
 /* Mappings and names from before the recording: records, which may be compressed as one stream of
- * their own. */
+ * their own, and have no feature like this among them. */
 static int take_init_map(struct cairn_perf_data *d, struct cairn_span bytes, struct cairn_err *err)
 {
     const struct cairn_perf_data_part outer = d->part;
     size_t used = 0;
+    if (d->is_in_init_map) {
+        d->counts.n_damaged++;
+        return CAIRN_OK;
+    }
     d->part = (struct cairn_perf_data_part){0};
+    d->is_in_init_map = true;
     int code = cairn_perf_data_records(d, bytes, 0, &used, err);
     d->counts.n_damaged += used < bytes.size;
+    d->is_in_init_map = false;
     cairn_perf_data_part_done(&d->part);
     d->part = outer;
     return code;

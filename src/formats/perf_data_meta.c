@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "formats/perf_data.h"
 
-enum { PAIRS_MAX = 1024, LINE_BYTES = 512 };
+enum { PAIRS_MAX = 1024, LINE_BYTES = 512, EVENTS_MAX = 1024 };
 
 /* "name,type,config" in lines. */
 static int take_events(struct cairn_perf_data *d, const char *text)
 {
-    while (*text) {
+    for (int n = 0; *text && n < EVENTS_MAX; n++) {
         const size_t size = strcspn(text, "\n");
         char line[LINE_BYTES], *end;
         snprintf(line, sizeof line, "%.*s", (int)(size < LINE_BYTES ? size : LINE_BYTES), text);
@@ -65,13 +65,17 @@ int cairn_perf_data_meta(struct cairn_perf_data *d, struct cairn_span bytes, str
 {
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     int code = CAIRN_OK;
+    bool has_events = false; /* each is looked for among all attributes: once */
     d->is_simpleperf = true;
     for (int i = 0; i < PAIRS_MAX && cairn_reader_more(&r) && code == CAIRN_OK; i++) {
         const char *key = cairn_reader_str(&r), *value = cairn_reader_str(&r);
         if (r.failed || !*value)
             continue;
-        code =
-            strcmp(key, "event_type_info") == 0 ? take_events(d, value) : take_note(d, key, value);
+        if (strcmp(key, "event_type_info") != 0)
+            code = take_note(d, key, value);
+        else if (!has_events)
+            code = take_events(d, value);
+        has_events |= strcmp(key, "event_type_info") == 0;
     }
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -58,7 +58,8 @@ static void reach_frames(const struct cairn_profile *p, struct cairn_perf_data_p
     }
     for (size_t i = 0; i < p->n_modules; i++) {
         struct cairn_perf_data_place *place = &places[i];
-        if (place->kind == CAIRN_PERF_DATA_PLACE_KERNEL_IMAGE) {
+        if (place->kind == CAIRN_PERF_DATA_PLACE_KERNEL_IMAGE &&
+            cairn_perf_data_is_kernel_va(place->off)) { /* perf's offset of it is its address */
             place->start = place->off;
             if (place->off < UINT64_MAX - image_bytes && place->end < place->off + image_bytes)
                 place->end = place->off + image_bytes;

@@ -26,70 +26,6 @@ enum record {
 
 enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
 enum { TRACING_MAX = 64 << 20, JOINED_MAX = 1 << 18 /* bytes of a record */ };
-enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
-
-int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
-                             struct cairn_span ids, struct cairn_err *err)
-{
-    enum { IDS_MAX = 1 << 24 }; /* all attributes of a file may point to the same large section */
-    struct cairn_perf_data_attr attr;
-    struct cairn_reader r = cairn_reader_of(ids, d->swap);
-    if (!cairn_perf_data_attr_parse(bytes, d->swap, &attr))
-        return cairn_fail(err, CAIRN_E_FORMAT, "an event's attribute has %zu bytes, expected %d",
-                          bytes.size, CAIRN_PERF_DATA_ATTR_MIN);
-    if (d->n_attrs == CAIRN_PROFILE_NUMBERS_MAX ||
-        cairn_grow((void **)&d->attrs, &d->cap_attrs, d->n_attrs + 1, sizeof *d->attrs) < 0)
-        return cairn_fail_memory(err);
-    d->n_ids += ids.size / sizeof(uint64_t);
-    if (d->n_ids > IDS_MAX)
-        return cairn_fail(err, CAIRN_E_LIMIT, "perf.data: more than %d numbers of events", IDS_MAX);
-    d->attrs[d->n_attrs++] = attr;
-    while (cairn_reader_left(&r) >= sizeof(uint64_t))
-        if (cairn_table_set(&d->by_id, cairn_reader_u64(&r), (uint32_t)(d->n_attrs - 1)) < 0)
-            return cairn_fail_memory(err);
-    return CAIRN_OK;
-}
-
-struct cairn_perf_data_attr *cairn_perf_data_attr_of(struct cairn_perf_data *d, uint64_t id)
-{
-    uint32_t number;
-    if (d->n_attrs == 1)
-        return d->attrs;
-    return cairn_table_find(&d->by_id, id, &number) ? &d->attrs[number] : NULL;
-}
-
-/* The attribute of a pipe's record is as long as it says itself; its numbers follow. */
-static int take_attr(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
-{
-    struct cairn_reader r = cairn_reader_of(body, d->swap);
-    cairn_reader_skip(&r, 4);
-    uint32_t size = cairn_reader_u32(&r);
-    cairn_reader_seek(&r, size);
-    if (r.failed || size < CAIRN_PERF_DATA_ATTR_MIN) {
-        d->counts.n_damaged++;
-        return CAIRN_OK;
-    }
-    const struct cairn_span attr = {body.data, size};
-    return cairn_perf_data_add_attr(d, attr, cairn_reader_take(&r, cairn_reader_left(&r)), err);
-}
-
-static int take_update(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
-{
-    struct cairn_reader r = cairn_reader_of(body, d->swap);
-    uint64_t type = cairn_reader_u64(&r);
-    struct cairn_perf_data_attr *attr = cairn_perf_data_attr_of(d, cairn_reader_u64(&r));
-    if (type == UPDATE_SCALE && attr)
-        attr->is_scaled = true;
-    bool is_text = type == UPDATE_NAME || type == UPDATE_UNIT;
-    const char *name = is_text && attr ? cairn_reader_str(&r) : "";
-    if (r.failed || !*name)
-        return CAIRN_OK;
-    uint32_t text = cairn_profile_text(d->stream.profile, name, strlen(name));
-    if (text == UINT32_MAX)
-        return cairn_fail_memory(err);
-    *(type == UPDATE_NAME ? &attr->name : &attr->unit) = text;
-    return CAIRN_OK;
-}
 
 static int take_feature(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
 {
@@ -208,12 +144,12 @@ static int take_zipped_sized(struct cairn_perf_data *d, struct cairn_span body, 
 /* Formats of tracepoints, which followed their record. */
 static int take_tracing(struct cairn_perf_data *d, struct cairn_err *err)
 {
-    int code = d->tracing.failed
+    int code = d->part.tracing.failed
                    ? CAIRN_E_NOMEM
                    : cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile,
-                                                      cairn_buffer_span(&d->tracing), d->swap);
-    d->is_tracing = false;
-    cairn_buffer_done(&d->tracing);
+                                                      cairn_buffer_span(&d->part.tracing), d->swap);
+    d->part.is_tracing = false;
+    cairn_buffer_done(&d->part.tracing);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
@@ -223,10 +159,10 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     switch (type) {
     case ATTR:
-        return take_attr(d, body, err);
+        return cairn_perf_data_take_attr(d, body, err);
     case TRACING_DATA:
         d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
-        d->is_tracing = d->part.skip <= TRACING_MAX;
+        d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
         return CAIRN_OK;
     case BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
@@ -238,7 +174,7 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         d->part.skip = cairn_reader_u64(&r);
         return CAIRN_OK;
     case EVENT_UPDATE:
-        return take_update(d, body, err);
+        return cairn_perf_data_take_update(d, body, err);
     case HEADER_FEATURE:
         return take_feature(d, body, err);
     case COMPRESSED:
@@ -310,11 +246,11 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
         uint32_t type;
         if (d->part.skip) {
             size_t skipped = d->part.skip < left ? (size_t)d->part.skip : left;
-            if (d->is_tracing)
-                cairn_buffer_add(&d->tracing, bytes.data + at, skipped);
+            if (d->part.is_tracing)
+                cairn_buffer_add(&d->part.tracing, bytes.data + at, skipped);
             d->part.skip -= skipped;
             at += skipped;
-            if (d->is_tracing && !d->part.skip)
+            if (d->part.is_tracing && !d->part.skip)
                 code = take_tracing(d, err);
             continue;
         }
@@ -362,6 +298,7 @@ void cairn_perf_data_part_done(struct cairn_perf_data_part *part)
 {
     cairn_zstd_stream_done(&part->zstd);
     cairn_buffer_done(&part->unzipped);
+    cairn_buffer_done(&part->tracing);
 }
 
 void cairn_perf_data_done(struct cairn_perf_data *d)
@@ -375,5 +312,4 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_perf_data_tracepoints_done(&d->tracepoints);
     cairn_perf_data_symbols_done(&d->symbols);
     cairn_perf_data_joined_done(&d->joined);
-    cairn_buffer_done(&d->tracing);
 }

@@ -18,6 +18,8 @@ enum {
     CAIRN_PERF_DATA_WRITE_ATTR = 128,       /* bytes of an attribute */
     CAIRN_PERF_DATA_WRITE_EVENTS = 63,      /* as many as a stream takes */
     CAIRN_PERF_DATA_WRITE_FRAMES = 8000,    /* of a chain: a record has 64 KiB */
+    CAIRN_PERF_DATA_WRITE_TURNS = 128,      /* between the kernel's and the user's side, likewise */
+    CAIRN_PERF_DATA_WRITE_TEXT = 4096,      /* bytes of a name or path in a record, with its NUL */
     CAIRN_PERF_DATA_WRITE_RECORDS = 1 << 22 /* of samples; beyond it a row is one record */
 };
 

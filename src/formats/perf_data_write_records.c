@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of a perf.data: units, names, mappings and samples, in the order of time. */
+#include <stdio.h>
+
 #include "base/error.h"
 #include "formats/perf_data_write.h"
 
@@ -25,6 +27,14 @@ static void put32(struct cairn_perf_data_writing *w, uint64_t value)
 static void put64(struct cairn_perf_data_writing *w, uint64_t value)
 {
     cairn_perf_data_put(&w->out.bytes, value, 8);
+}
+
+/* A record has 64 KiB, and readers have room for a path in it. */
+static void put_text(struct cairn_perf_data_writing *w, const char *text)
+{
+    char cut[CAIRN_PERF_DATA_WRITE_TEXT];
+    snprintf(cut, sizeof cut, "%s", text);
+    cairn_perf_data_put_text(&w->out.bytes, cut, 8);
 }
 
 /* What ends a record that is no sample: sample_id_all. */
@@ -73,7 +83,7 @@ static int put_name(struct cairn_perf_data_writing *w, uint32_t pid, uint32_t ti
     cairn_perf_data_out_begin(&w->out, COMM, 0);
     put32(w, pid);
     put32(w, tid);
-    cairn_perf_data_put_text(&w->out.bytes, cairn_strings_get(&w->p->strings, name), 8);
+    put_text(w, cairn_strings_get(&w->p->strings, name));
     end_record(w, pid, tid);
     return cairn_table_set(&w->names, tid, name);
 }
@@ -96,7 +106,7 @@ static void put_kernel_map(struct cairn_perf_data_writing *w, uint32_t module)
     put64(w, place->start);
     put64(w, place->end - place->start);
     put64(w, is_image ? place->start : 0);
-    cairn_perf_data_put_text(&w->out.bytes, is_image ? "[kernel.kallsyms]_text" : path, 8);
+    put_text(w, is_image ? "[kernel.kallsyms]_text" : path);
     end_record(w, 0, 0);
 }
 
@@ -119,7 +129,7 @@ static void put_user_map(struct cairn_perf_data_writing *w, uint32_t pid, uint32
     put32(w, MAP_PRIVATE_FLAG);
     const char *path = cairn_strings_get(&w->p->strings, m->path);
     /* perf names code there by the perf map of the process. */
-    cairn_perf_data_put_text(&w->out.bytes, strcmp(path, "[anon]") == 0 ? "//anon" : path, 8);
+    put_text(w, strcmp(path, "[anon]") == 0 ? "//anon" : path);
     end_record(w, pid, pid);
 }
 
@@ -154,8 +164,8 @@ static int put_maps(struct cairn_perf_data_writing *w, uint32_t pid, uint32_t st
 
 /* A chain as it is made. */
 struct chain {
-    size_t n_frames;
-    uint64_t ip; /* the first address */
+    size_t n_frames, n_turns; /* marks of a side before those that are of it */
+    uint64_t ip;              /* the first address */
     bool starts_in_kernel;
     bool is_kernel, was_kernel; /* which side, of this frame and the one before */
     bool has_side[2];           /* a frame of the user, of the kernel was there */
@@ -199,11 +209,14 @@ static struct chain put_chain(struct cairn_perf_data_writing *w, uint32_t stack)
             count_left(w, &w->p->frames[number]);
             continue;
         }
-        if (chain.n_frames == CAIRN_PERF_DATA_WRITE_FRAMES) {
+        const bool turns = !chain.n_frames || chain.is_kernel != chain.was_kernel;
+        if (chain.n_frames == CAIRN_PERF_DATA_WRITE_FRAMES ||
+            (turns && chain.n_turns == CAIRN_PERF_DATA_WRITE_TURNS)) {
             w->left.n_deep++;
             break;
         }
-        if (!chain.n_frames || chain.is_kernel != chain.was_kernel)
+        chain.n_turns += turns;
+        if (turns)
             put64(w, chain.is_kernel ? mark_kernel : mark_user);
         put64(w, va);
         w->left.n_inlined +=
@@ -323,7 +336,7 @@ static void put_units(struct cairn_perf_data_writing *w)
         cairn_perf_data_out_begin(&w->out, EVENT_UPDATE, 0);
         put64(w, UPDATE_UNIT);
         put64(w, CAIRN_PERF_DATA_WRITE_ID + i);
-        cairn_perf_data_put_text(&w->out.bytes, cairn_strings_get(&w->p->strings, type->unit), 8);
+        put_text(w, cairn_strings_get(&w->p->strings, type->unit));
         cairn_perf_data_out_end(&w->out);
     }
 }

@@ -41,6 +41,11 @@ export const listenToTime = (view) => {
     if (wide) view.select(dragged);
     else if (wasDown && !(view.heap ?? walk).click(...inside(event)) && dragged) view.select(null);
   });
+  canvas.addEventListener("pointercancel", () => { // the browser scrolls instead
+    dragFrom = -1;
+    view.dragged = null;
+    view.redraw();
+  });
   canvas.addEventListener("contextmenu", (event) => {
     event.preventDefault();
     walk.menu(...inside(event), event);

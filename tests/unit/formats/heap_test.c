@@ -259,6 +259,26 @@ static void times_beyond_what_there_is_are_unknown(void **state)
     test_heap_done(&h);
 }
 
+static void sizes_beyond_what_a_sum_holds_leave_no_rest(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_header(&h)->epoch = 2;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t va = 0x100000 + 0x100000 * (uint64_t)i;
+        test_heap_block(&h, va, cairn_heap_entry(va, stack, CAIRN_HEAP_SIZE_ASIDE, KIND, i));
+        test_heap_large(&h, va, UINT64_MAX);
+    }
+    struct cairn_profile *p = read_births(test_heap_span(&h), 0);
+    assert_int_equal(p->n_samples, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_sample(p, i, 0, INT64_MAX, 0);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
 static void the_command_is_a_note_and_a_cut_stays_with_its_process(void **state)
 {
     (void)state;
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(states_of_several_processes_are_one_profile),
         cmocka_unit_test(a_birth_is_a_sample_at_its_epoch),
         cmocka_unit_test(times_beyond_what_there_is_are_unknown),
+        cmocka_unit_test(sizes_beyond_what_a_sum_holds_leave_no_rest),
         cmocka_unit_test(the_command_is_a_note_and_a_cut_stays_with_its_process),
         cmocka_unit_test(what_is_no_state_is_refused),
         cmocka_unit_test(what_makes_no_sense_is_counted),

@@ -94,6 +94,23 @@ static void times_of_an_unknown_clock_stay_behind_and_values_are_summed(void **s
     cairn_profile_free(p);
 }
 
+/* It has no sign there: it would be one of 584 years. */
+static void a_duration_below_zero_is_none(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = new_profile();
+    struct cairn_buffer out = {0};
+    struct cairn_pb_field field;
+    p->duration_ns = -1;
+    assert_int_equal(cairn_profile_write(p, CAIRN_FORMAT_OTLP, test_write, &out, NULL), CAIRN_OK);
+    struct cairn_span at = field_of(cairn_buffer_span(&out), OTLP_RESOURCE_PROFILES, 0);
+    at = field_of(field_of(at, OTLP_SCOPE_PROFILES, 0), OTLP_PROFILE, 0);
+    for (struct cairn_reader r = cairn_reader_of(at, false); cairn_pb_next(&r, &field);)
+        assert_int_not_equal(field.number, OTLP_PROFILE_DURATION_NS);
+    cairn_buffer_done(&out);
+    cairn_profile_free(p);
+}
+
 static void memory_may_end_anywhere(void **state)
 {
     (void)state;
@@ -107,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_that_differ_in_time_alone_are_one_with_many_values),
         cmocka_unit_test(times_of_an_unknown_clock_stay_behind_and_values_are_summed),
+        cmocka_unit_test(a_duration_below_zero_is_none),
         cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,30 @@ static void names_and_mappings_of_before_are_records_of_a_feature(void **state)
     cairn_profile_free(p);
 }
 
+/* Each level would take a part of the stack. */
+static void a_feature_within_its_own_records_is_damage(void **state)
+{
+    enum { HEADER_FEATURE = 80, HEAD = 16, DEPTH = 4000 };
+    (void)state;
+    struct perf_writer nested = {0}, w = {0};
+    const uint64_t chain[] = {PERF_MARK_USER, 0x400010};
+    for (size_t left = DEPTH; left; left--) {
+        perf_begin(&nested, HEADER_FEATURE, 0);
+        perf_u64(&nested, INIT_MAP);
+        perf_set_size(&nested, left * HEAD);
+    }
+    perf_sample(&w, 7, 1000, 0, 250, chain, 2);
+    perf_feature(&w, INIT_MAP, cairn_buffer_span(&nested.data));
+    struct cairn_buffer file = perf_file(&w);
+    perf_done(&w);
+    perf_done(&nested);
+    struct cairn_profile *p = read_bytes(&file);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->n_notes, 1);
+    assert_string_equal(p->public_comments[0], "left out: 1 damaged records");
+    cairn_profile_free(p);
+}
+
 static void a_joined_chain_takes_the_place_of_the_user_side(void **state)
 {
     (void)state;
@@ -253,6 +277,7 @@ int main(void)
         cmocka_unit_test(messages_say_the_same),
         cmocka_unit_test(addresses_of_unwound_callers_are_exact),
         cmocka_unit_test(names_and_mappings_of_before_are_records_of_a_feature),
+        cmocka_unit_test(a_feature_within_its_own_records_is_damage),
         cmocka_unit_test(a_joined_chain_takes_the_place_of_the_user_side),
         cmocka_unit_test(every_truncation_is_read),
         cmocka_unit_test(memory_may_end_anywhere),

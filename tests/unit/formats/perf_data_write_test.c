@@ -5,6 +5,7 @@
 
 #include <cairn/log.h>
 
+#include "base/alloc.h"
 #include "formats/format.h"
 #include "profile/label_list.h"
 #include "support/no_memory.h"
@@ -232,6 +233,62 @@ static void a_stack_too_deep_for_a_record_loses_its_outermost_frames(void **stat
     cairn_profile_free(p);
 }
 
+/* Marks of the sides take room, too. */
+static void a_stack_that_often_changes_sides_fits_its_record(void **state)
+{
+    enum { DEPTH = 10000 };
+    (void)state;
+    struct cairn_profile *p = new_profile("cpu", "nanoseconds");
+    const uint32_t module = add_module(p, "/bin/program", 0x400000, 0, "");
+    uint32_t stack = 0;
+    for (uint64_t i = 0; i < DEPTH; i++)
+        stack = i % 2 ? push(p, stack, 0, 0xffffffff81000001 + i, CAIRN_WHAT_KERNEL)
+                      : push(p, stack, module, 0x400001 + i, CAIRN_WHAT_NATIVE);
+    cairn_profile_add_sample(p, stack, 0, (int64_t[]){1, 1});
+    cairn_profile_add_sample(p, push(p, 0, module, 0x400010, CAIRN_WHAT_NATIVE), 0,
+                             (int64_t[]){1, 7});
+    p = again(p, 0);
+    assert_int_equal(p->n_samples, 2);
+    assert_int_equal(p->values[1] + p->values[3], 8);
+    cairn_profile_free(p);
+}
+
+static void texts_too_long_for_a_record_are_cut(void **state)
+{
+    enum { LONG = 70000 };
+    (void)state;
+    static char text[LONG + 1];
+    struct cairn_profile *p = new_profile("cpu", "nanoseconds");
+    memset(text, 'x', LONG);
+    *text = '/';
+    p->types[1].unit = add_text(p, text);
+    const uint32_t stack =
+        push(p, 0, add_module(p, text, 0x400000, 0, "01"), 0x400010, CAIRN_WHAT_NATIVE);
+    cairn_profile_add_sample(p, stack, add_thread(p, 7, 8, text, text, 0), (int64_t[]){1, 7});
+    p = again(p, 0);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(strlen(label(p, 0, "process")), CAIRN_PERF_DATA_WRITE_TEXT - 1);
+    assert_int_equal(strlen(cairn_strings_get(&p->strings, p->modules[1].path)),
+                     CAIRN_PERF_DATA_WRITE_TEXT - 1);
+    cairn_profile_free(p);
+}
+
+static void a_kernel_whose_offset_is_no_address_lies_where_its_frames_are(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = new_profile("cpu", "nanoseconds");
+    const uint32_t kernel = add_module(p, "[kernel.kallsyms]", 0xffffffff81000000, 0, "");
+    const uint32_t program = add_module(p, "/bin/program", 0x400000, 0, "");
+    uint32_t stack = push(p, 0, program, 0x400010, CAIRN_WHAT_NATIVE);
+    stack = push(p, stack, kernel, 0xffffffff81002010, CAIRN_WHAT_KERNEL);
+    cairn_profile_add_sample(p, stack, 0, (int64_t[]){1, 7});
+    struct cairn_perf_data_place *places = cairn_perf_data_places(p);
+    assert_int_equal(places[kernel].start, 0xffffffff81002000);
+    assert_int_equal(places[kernel].end, 0xffffffff81003000);
+    cairn_free(places);
+    cairn_profile_free(p);
+}
+
 static void memory_may_end_anywhere(void **state)
 {
     (void)state;
@@ -252,6 +309,9 @@ int main(void)
         cmocka_unit_test(what_has_no_address_is_left_out_with_a_word),
         cmocka_unit_test(a_profile_without_addresses_is_refused),
         cmocka_unit_test(a_stack_too_deep_for_a_record_loses_its_outermost_frames),
+        cmocka_unit_test(a_stack_that_often_changes_sides_fits_its_record),
+        cmocka_unit_test(texts_too_long_for_a_record_are_cut),
+        cmocka_unit_test(a_kernel_whose_offset_is_no_address_lies_where_its_frames_are),
         cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
