@@ -48,7 +48,7 @@ hasnt log "10.0 kB in 10 blocks lost, 0" "a child is not looked at"
 same "a program that loses nothing" $? 0
 
 # Signals reach it, a stop holds it, and what kills it is told.
-"$CAIRN" heap run --lost -f -o run.heap ./ends 2 >out 2>log &
+"$CAIRN" heap run --lost -f -o run.heap ./ends 9 >out 2>log &
 cairn=$!
 for _ in $(seq 200); do grep -q ready out && break; sleep 0.02; done
 pid=$(pgrep -P $cairn -x ends)
