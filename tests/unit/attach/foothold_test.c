@@ -455,6 +455,24 @@ static void filter_calls(int unused)
         continue;
 }
 
+__attribute__((noreturn)) static void *filter_own_calls(void *unused)
+{
+    (void)unused;
+    filter_calls(0);
+    for (;;)
+        continue;
+}
+
+/* Of one thread that is not the first. */
+static void filter_in_a_thread(int unused)
+{
+    pthread_t thread;
+    (void)unused;
+    pthread_create(&thread, NULL, filter_own_calls, NULL);
+    for (;;)
+        pause();
+}
+
 static void refused(pid_t pid, int code, const char *words)
 {
     struct cairn_target_process target;
@@ -464,12 +482,26 @@ static void refused(pid_t pid, int code, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
 }
 
+static void refused_to_enter(pid_t pid, const char *words)
+{
+    struct cairn_target_process target = open_target(pid);
+    struct cairn_foothold foothold;
+    struct cairn_err err;
+    assert_int_equal(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_SUPPORT);
+    if (!strstr(err.msg, words))
+        fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
+    cairn_target_close_process(&target);
+}
+
 static void what_cannot_be_is_refused_untouched(void **state)
 {
     (void)state;
     refused(getpid(), CAIRN_E_ARG, "this cairn itself");
     pid_t child = start(filter_calls, 0);
-    refused(child, CAIRN_E_SUPPORT, "seccomp");
+    refused_to_enter(child, "seccomp");
+    finish(child);
+    child = start(filter_in_a_thread, 0);
+    refused_to_enter(child, "seccomp");
     finish(child);
     refused(child, CAIRN_E_MISSING, "pid");
 
