@@ -15,7 +15,12 @@
 #include "proc/process.h"
 #include "proc/threads.h"
 
-enum { PATH_BYTES = 64, BLOCK = 1 << 16, STATUS_MAX = 1 << 16 };
+enum {
+    PATH_BYTES = 64,
+    BLOCK = 1 << 16,
+    STATUS_MAX = 1 << 16,
+    BLOCKS_MAX = 1 << 14 /* of code: it may be terabytes of an empty mapping */
+};
 
 int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
                       size_t size, struct cairn_err *err)
@@ -151,11 +156,13 @@ static int open_memory(int pid, int *ret_fd, struct cairn_err *err)
 
 /* In any code, also within another instruction; blocks overlap by one byte. */
 static bool find_insn(const struct cairn_target_process *target, const struct cairn_map *map,
-                      uint8_t *block, uint64_t *ret_va)
+                      uint8_t *block, unsigned *n_blocks, uint64_t *ret_va)
 {
     const struct cairn_span insn = cairn_cpu_call_insn;
     for (uint64_t va = map->start; va < map->end; va += BLOCK - insn.size + 1) {
         uint64_t left = map->end - va;
+        if (++*n_blocks > BLOCKS_MAX)
+            return false;
         ssize_t got = pread(target->mem_fd, block, left < BLOCK ? (size_t)left : BLOCK, (off_t)va);
         if (got < (ssize_t)insn.size)
             return false;
@@ -174,6 +181,7 @@ static int find_call(struct cairn_target_process *target, struct cairn_err *err)
     uint8_t *block = cairn_alloc(1, BLOCK);
     if (!block)
         return cairn_fail_memory(err);
+    unsigned n_blocks = 0;
     bool found = false;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; !found && i < cairn_maps_count(target->maps); i++) {
@@ -181,7 +189,7 @@ static int find_call(struct cairn_target_process *target, struct cairn_err *err)
             bool is_vdso = strcmp(map->path, "[vdso]") == 0;
             if (map->flags & CAIRN_MAP_EXEC && strcmp(map->path, "[vsyscall]") != 0 &&
                 is_vdso == (pass == 0))
-                found = find_insn(target, map, block, &target->call_va);
+                found = find_insn(target, map, block, &n_blocks, &target->call_va);
         }
     cairn_free(block);
     return found ? CAIRN_OK
