@@ -70,6 +70,7 @@ __attribute__((noreturn)) static void work(int pid, const struct cairn_attach_op
     struct news news = {.is_last = true, .report = {.size = sizeof news.report}};
     sigset_t all;
     setsid();
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would not end our waits for a stop */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     own.say = opts->say ? say_through : NULL;

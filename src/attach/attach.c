@@ -113,11 +113,9 @@ static int bring(struct fresh *f, struct cairn_err *err)
         result = cairn_divert_prepare(&job->foothold, &f->diversions, their_fd, ledger, err);
     if (their_fd >= 0)
         cairn_foothold_close_fd(&job->foothold, their_fd, &later);
-    if (result == CAIRN_OK)
-        result = cairn_ledger_make(&job->foothold, &job->ledger_va, err);
     ledger->is_complete = result == CAIRN_OK;
     if (result == CAIRN_OK)
-        result = cairn_ledger_write(&job->target, job->ledger_va, ledger, err);
+        result = cairn_ledger_make(&job->foothold, ledger, &job->ledger_va, err);
     if (result < 0) {
         cairn_divert_drop(&job->foothold, &f->diversions);
         cairn_foothold_unmap(&job->foothold, ledger->base, f->image.bytes, &later);

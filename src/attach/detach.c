@@ -45,8 +45,10 @@ static int detach(struct cairn_attach_job *job, struct cairn_err *err)
     result = cairn_attach_read_late(job, err);
     if (result == CAIRN_OK)
         result = cairn_attach_enter(job, err);
-    return result < 0 ? result
-                      : cairn_attach_run(job, "end", (uintptr_t)job->late.end, 0, &value, err);
+    if (result == CAIRN_OK)
+        result = cairn_attach_run(job, "end", (uintptr_t)job->late.end, 0, &value, err);
+    return result < 0 ? cairn_fail_in(err, result, "its functions are as before, its state is open")
+                      : CAIRN_OK;
 }
 
 static int work_detach(int pid, const struct cairn_attach_opts *opts,

@@ -208,8 +208,11 @@ int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room
 {
     struct cairn_foothold foothold = {.target = target, .socket = -1, .their_socket = -1};
     struct cairn_hurry hurry;
+    int result = cairn_target_check_filters(target->pid, err);
+    if (result < 0)
+        return result;
     cairn_hurry_begin(&hurry);
-    int result = take_any_thread(&foothold, err);
+    result = take_any_thread(&foothold, err);
     cairn_hurry_end(&hurry);
     if (result == CAIRN_OK && !(room_va && take_room(&foothold, room_va)))
         result = make_room(&foothold, err);

@@ -24,8 +24,8 @@ struct cairn_foothold {
     bool keeps_room; /* what our thread stands on stays when it ends */
 };
 
-/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken;
- * else as cairn_hold_begin(). */
+/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken,
+ * or one has a filter of system calls; else as cairn_hold_begin(). */
 int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
                         struct cairn_foothold *ret_foothold, struct cairn_err *err);
 

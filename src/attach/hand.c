@@ -79,7 +79,8 @@ static int send_fd(const struct cairn_foothold *foothold, int fd, struct cairn_e
     *control = (struct cmsghdr){
         .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
     memcpy(CMSG_DATA(control), &fd, sizeof fd);
-    return sendmsg(foothold->socket, &header, MSG_NOSIGNAL) == 1
+    /* What is at the other end, and whether there is space, only the process says. */
+    return sendmsg(foothold->socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == 1
                ? CAIRN_OK
                : cairn_fail_os(err, errno, "pid %d: cannot send it a descriptor",
                                foothold->target->pid);

@@ -223,8 +223,20 @@ int cairn_hold_call(struct cairn_stilled *held, long number, const uint64_t args
                       held->pid, held->tid);
 }
 
+/* After a call that did not end in time the thread is in that call, or frozen before it: registers
+ * cannot be set then, and its own thread would go on with ours. */
+static void stop_again(const struct cairn_stilled *held)
+{
+    struct cairn_still_regs regs;
+    int status;
+    if (cairn_hold_get_regs(held, &regs, NULL) < 0 &&
+        ptrace(PTRACE_INTERRUPT, held->tid, NULL, NULL) == 0)
+        (void)next_stop(held, CAIRN_HOLD_TIMEOUT_MS, &status, NULL);
+}
+
 int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err)
 {
+    stop_again(held);
     held->mended = cairn_cpu_mend(&held->saved);
     int result = cairn_hold_set_regs(held, &held->saved, err);
     if (held->has_mask)
@@ -295,6 +307,7 @@ int cairn_hold_exit(struct cairn_stilled *held, struct cairn_err *err)
     const uint64_t args[CAIRN_CALL_ARGS] = {0};
     struct cairn_still_regs regs = held->saved;
     int value;
+    stop_again(held);
     cairn_cpu_set_call(&regs, held->call_va, SYS_exit, args);
     return end_with(held, &regs, CAIRN_HOLD_TIMEOUT_MS, &value, err);
 }

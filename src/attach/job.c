@@ -67,6 +67,7 @@ int cairn_attach_begin(int pid, const struct cairn_attach_opts *opts, struct cai
 {
     *job = (struct cairn_attach_job){.opts = cairn_attach_opts_of(opts),
                                      .begin_ns = cairn_now_ns(),
+                                     .lock_fd = -1,
                                      .target = {.pid = pid, .mem_fd = -1}};
     int result = lock(pid, &job->lock_fd, err);
     if (result == CAIRN_OK)

@@ -73,12 +73,6 @@ int cairn_ledger_read(const struct cairn_target_process *target, uint64_t va,
     return CAIRN_OK;
 }
 
-int cairn_ledger_write(const struct cairn_target_process *target, uint64_t va,
-                       const struct cairn_ledger *ledger, struct cairn_err *err)
-{
-    return cairn_target_write(target, va, ledger, sizeof *ledger, err);
-}
-
 static int map_file(struct cairn_foothold *foothold, int fd, uint64_t *ret_va,
                     struct cairn_err *err)
 {
@@ -95,14 +89,16 @@ static int map_file(struct cairn_foothold *foothold, int fd, uint64_t *ret_va,
     return result < 0 ? result : closed;
 }
 
-int cairn_ledger_make(struct cairn_foothold *foothold, uint64_t *ret_va, struct cairn_err *err)
+int cairn_ledger_make(struct cairn_foothold *foothold, const struct cairn_ledger *ledger,
+                      uint64_t *ret_va, struct cairn_err *err)
 {
     int fd = memfd_create(NAME, MFD_CLOEXEC);
     if (fd < 0)
         return cairn_fail_os(err, errno, "no memory for notes (memfd_create)");
-    int result = ftruncate(fd, BYTES) == 0
-                     ? map_file(foothold, fd, ret_va, err)
-                     : cairn_fail_os(err, errno, "no memory for notes (ftruncate)");
+    bool is_written = ftruncate(fd, BYTES) == 0 &&
+                      pwrite(fd, ledger, sizeof *ledger, 0) == (ssize_t)sizeof *ledger;
+    int result = is_written ? map_file(foothold, fd, ret_va, err)
+                            : cairn_fail_os(err, errno, "no memory for notes (memfd_create)");
     close(fd);
     return result;
 }

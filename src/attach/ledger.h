@@ -55,10 +55,9 @@ uint64_t cairn_ledger_find(const struct cairn_target_process *target);
 /* CAIRN_E_FORMAT: what is there was not written by a cairn of this version, or was damaged. */
 int cairn_ledger_read(const struct cairn_target_process *target, uint64_t va,
                       struct cairn_ledger *ret_ledger, struct cairn_err *err);
-int cairn_ledger_write(const struct cairn_target_process *target, uint64_t va,
-                       const struct cairn_ledger *ledger, struct cairn_err *err);
 
-/* Makes an empty one. */
-int cairn_ledger_make(struct cairn_foothold *foothold, uint64_t *ret_va, struct cairn_err *err);
+/* Whole at once: the process has either none or all of it, whenever we are killed. */
+int cairn_ledger_make(struct cairn_foothold *foothold, const struct cairn_ledger *ledger,
+                      uint64_t *ret_va, struct cairn_err *err);
 
 #endif /* CAIRN_ATTACH_LEDGER_H */

@@ -13,8 +13,14 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "proc/process.h"
+#include "proc/threads.h"
 
-enum { PATH_BYTES = 64, BLOCK = 1 << 16, STATUS_MAX = 1 << 16 };
+enum {
+    PATH_BYTES = 64,
+    BLOCK = 1 << 16,
+    STATUS_MAX = 1 << 16,
+    BLOCKS_MAX = 1 << 14 /* of code: it may be terabytes of an empty mapping */
+};
 
 int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
                       size_t size, struct cairn_err *err)
@@ -97,14 +103,27 @@ static int check_status(int pid, struct cairn_err *err)
         cairn_process_hint_access(pid, err);
         return CAIRN_E_ACCESS;
     }
-    if (status.seccomp > 0) {
-        cairn_fail(err, CAIRN_E_SUPPORT,
-                   "pid %d: has a filter of system calls (seccomp), which may end it for ours",
-                   pid);
-        cairn_hint(err, "start it under the tracker: cairn heap run -- COMMAND");
-        return CAIRN_E_SUPPORT;
-    }
     return CAIRN_OK;
+}
+
+/* Of each thread: a filter may be one thread's alone, and all threads run the tracker. */
+int cairn_target_check_filters(int pid, struct cairn_err *err)
+{
+    struct cairn_process_status status;
+    struct cairn_threads threads = {0};
+    int result = cairn_threads_read(pid, &threads, err), filtered = 0;
+    for (size_t i = 0; result == CAIRN_OK && !filtered && i < threads.n; i++)
+        if (cairn_process_status(threads.tids[i], &status, NULL) == CAIRN_OK && status.seccomp > 0)
+            filtered = threads.tids[i];
+    cairn_threads_done(&threads);
+    if (!filtered)
+        return result;
+    cairn_fail(
+        err, CAIRN_E_SUPPORT,
+        "pid %d: thread %d has a filter of system calls (seccomp), which may end it for ours", pid,
+        filtered);
+    cairn_hint(err, "start it under the tracker: cairn heap run -- COMMAND");
+    return CAIRN_E_SUPPORT;
 }
 
 /* A return address that lies on no shadow stack is a fault there, and our thread has one. */
@@ -137,11 +156,13 @@ static int open_memory(int pid, int *ret_fd, struct cairn_err *err)
 
 /* In any code, also within another instruction; blocks overlap by one byte. */
 static bool find_insn(const struct cairn_target_process *target, const struct cairn_map *map,
-                      uint8_t *block, uint64_t *ret_va)
+                      uint8_t *block, unsigned *n_blocks, uint64_t *ret_va)
 {
     const struct cairn_span insn = cairn_cpu_call_insn;
     for (uint64_t va = map->start; va < map->end; va += BLOCK - insn.size + 1) {
         uint64_t left = map->end - va;
+        if (++*n_blocks > BLOCKS_MAX)
+            return false;
         ssize_t got = pread(target->mem_fd, block, left < BLOCK ? (size_t)left : BLOCK, (off_t)va);
         if (got < (ssize_t)insn.size)
             return false;
@@ -160,6 +181,7 @@ static int find_call(struct cairn_target_process *target, struct cairn_err *err)
     uint8_t *block = cairn_alloc(1, BLOCK);
     if (!block)
         return cairn_fail_memory(err);
+    unsigned n_blocks = 0;
     bool found = false;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; !found && i < cairn_maps_count(target->maps); i++) {
@@ -167,7 +189,7 @@ static int find_call(struct cairn_target_process *target, struct cairn_err *err)
             bool is_vdso = strcmp(map->path, "[vdso]") == 0;
             if (map->flags & CAIRN_MAP_EXEC && strcmp(map->path, "[vsyscall]") != 0 &&
                 is_vdso == (pass == 0))
-                found = find_insn(target, map, block, &target->call_va);
+                found = find_insn(target, map, block, &n_blocks, &target->call_va);
         }
     cairn_free(block);
     return found ? CAIRN_OK

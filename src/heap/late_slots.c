@@ -208,6 +208,7 @@ struct applying {
     struct cairn_late_writer writer;
     /* Of the module. */
     uintptr_t base;
+    const struct dl_phdr_info *info;
     const struct cairn_slots_image *image;
     bool is_wanted;
     bool is_odd; /* a slot has a value that is not known */
@@ -226,6 +227,16 @@ static bool is_in_code(const struct cairn_slots_image *image, uint64_t vaddr)
         if (image->segments[i].is_executable && vaddr >= image->segments[i].vaddr &&
             vaddr - image->segments[i].vaddr < image->segments[i].n_memory)
             return true;
+    return false;
+}
+
+static bool is_writable(const struct dl_phdr_info *info, uint64_t vaddr)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr && vaddr - p->p_vaddr < p->p_memsz)
+            return p->p_flags & PF_W;
+    }
     return false;
 }
 
@@ -250,6 +261,7 @@ static int apply_slot(void *context, const struct cairn_slot *slot)
     }
     if (!wanted)
         wanted = is_ours ? functions[i] : now;
+    a->writer.is_read_only = !is_writable(a->info, slot->vaddr);
     if (now != wanted && !cairn_late_write(&a->writer, place, now, wanted))
         a->count->n_failed++;
     else if (a->is_wanted && wanted != functions[i])
@@ -322,6 +334,7 @@ static int apply_module(struct dl_phdr_info *info, size_t size, void *ctx)
     if (!describe(info, &image, segments, &a->writer) || is_own(&image))
         return 0;
     a->base = (uintptr_t)info->dlpi_addr;
+    a->info = info;
     a->is_wanted = is_wanted(path);
     a->count->n_modules += a->is_wanted;
     if (!cairn_slots_each(&image, apply_slot, a, &result))

@@ -31,8 +31,8 @@ static bool protect(uintptr_t va, int protection)
 static bool is_read_only(const struct cairn_late_writer *writer, uintptr_t va)
 {
     size_t page = cairn_pages_size();
-    return va >= (writer->low & ~(uintptr_t)(page - 1)) &&
-           va < (writer->high & ~(uintptr_t)(page - 1));
+    return writer->is_read_only || (va >= (writer->low & ~(uintptr_t)(page - 1)) &&
+                                    va < (writer->high & ~(uintptr_t)(page - 1)));
 }
 
 static bool write_read_only(const struct cairn_late_writer *writer, _Atomic(uintptr_t) *place,

@@ -16,6 +16,7 @@
 struct cairn_late_writer {
     int fd;              /* of /proc/self/mem; negative: not to be had */
     uintptr_t low, high; /* of PT_GNU_RELRO, the module's that is written to */
+    bool is_read_only;   /* the segment: the loader has relocated text (DT_TEXTREL) */
 };
 
 void cairn_late_writer_open(struct cairn_late_writer *writer);

@@ -26,7 +26,12 @@ sample() {
 }
 sample -Wl,-z,lazy -o libsample_lazy.so
 sample -Wl,-z,now -fno-plt -o libsample_now.so
-for library in lazy now; do
+# A pointer that the loader stores in a read-only segment.
+printf '.section .rodata.table, "a"\n.balign 8\n.globl table\ntable: .%sbyte malloc, free\n' \
+    "$(getconf LONG_BIT | sed 's/64/8/; s/32/4/')" >table.s
+sample table.s -Wl,-z,notext -o libsample_text.so
+has <(readelf -dW libsample_text.so) TEXTREL "relocations of text"
+for library in lazy now text; do
     for case in functions moved choice later-functions later-moved unload; do
         ./track "$track" "$PWD/libsample_$library.so" $case >out 2>log || fail "$library, $case: status $?" out
         has out ok "$library, $case"

@@ -387,6 +387,29 @@ static void turn_in_threads(int n)
     turn(NULL);
 }
 
+/* A call that does not end, as in a frozen cgroup: the registers are the program's again. */
+static void a_call_that_does_not_end_is_left(void **state)
+{
+    (void)state;
+    static const struct timespec wait = {WAIT_S, 0}; /* the child has it where we do */
+    pid_t child = start(turn_in_threads, 0);
+    struct cairn_target_process target = open_target(child);
+    struct cairn_stilled held;
+    struct cairn_err err;
+    int64_t value;
+    const uint64_t args[CAIRN_CALL_ARGS] = {(uintptr_t)&wait};
+    expect_ok(cairn_hold_begin(child, child, target.call_va, &held, &err), &err);
+    assert_int_equal(cairn_hold_call(&held, SYS_nanosleep, args, &value, &err), CAIRN_E_LIMIT);
+    expect_ok(cairn_hold_end(&held, &err), &err);
+    unsigned long long turns = atomic_load(&shared->turns);
+    for (int ms = 0; atomic_load(&shared->turns) == turns && ms < PATIENCE_MS; ms++)
+        usleep(1000);
+    assert_true(atomic_load(&shared->turns) > turns);
+    assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+    cairn_target_close_process(&target);
+    finish(child);
+}
+
 static void add_signals(pid_t pid, struct cairn_buffer *out)
 {
     static const char *const fields[] = {"SigBlk", "SigIgn", "SigCgt"};
@@ -405,6 +428,9 @@ static void running_threads_run_on_with_their_handlers(void **state)
     (void)state;
     struct cairn_buffer before = {0}, after = {0};
     pid_t child = start(turn_in_threads, 2);
+    /* pthread_create() blocks signals for a moment. */
+    for (int ms = 0; atomic_load(&shared->ready) < 3 && ms < PATIENCE_MS; ms++)
+        usleep(1000);
     add_signals(child, &before);
     for (int i = 0; i < TIMES; i++)
         enter_and_leave(child);
@@ -429,6 +455,24 @@ static void filter_calls(int unused)
         continue;
 }
 
+__attribute__((noreturn)) static void *filter_own_calls(void *unused)
+{
+    (void)unused;
+    filter_calls(0);
+    for (;;)
+        continue;
+}
+
+/* Of one thread that is not the first. */
+static void filter_in_a_thread(int unused)
+{
+    pthread_t thread;
+    (void)unused;
+    pthread_create(&thread, NULL, filter_own_calls, NULL);
+    for (;;)
+        pause();
+}
+
 static void refused(pid_t pid, int code, const char *words)
 {
     struct cairn_target_process target;
@@ -438,12 +482,26 @@ static void refused(pid_t pid, int code, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
 }
 
+static void refused_to_enter(pid_t pid, const char *words)
+{
+    struct cairn_target_process target = open_target(pid);
+    struct cairn_foothold foothold;
+    struct cairn_err err;
+    assert_int_equal(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_SUPPORT);
+    if (!strstr(err.msg, words))
+        fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
+    cairn_target_close_process(&target);
+}
+
 static void what_cannot_be_is_refused_untouched(void **state)
 {
     (void)state;
     refused(getpid(), CAIRN_E_ARG, "this cairn itself");
     pid_t child = start(filter_calls, 0);
-    refused(child, CAIRN_E_SUPPORT, "seccomp");
+    refused_to_enter(child, "seccomp");
+    finish(child);
+    child = start(filter_in_a_thread, 0);
+    refused_to_enter(child, "seccomp");
     finish(child);
     refused(child, CAIRN_E_MISSING, "pid");
 
@@ -481,6 +539,7 @@ int main(void)
         cmocka_unit_test(functions_run_there),
         cmocka_unit_test(a_stopped_process_stays_stopped),
         cmocka_unit_test(running_threads_run_on_with_their_handlers),
+        cmocka_unit_test(a_call_that_does_not_end_is_left),
         cmocka_unit_test(what_cannot_be_is_refused_untouched),
         cmocka_unit_test(a_program_that_ended_meanwhile_is_told),
     };

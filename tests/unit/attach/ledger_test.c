@@ -158,7 +158,7 @@ static void damaged_notes_are_refused(void **state)
         default:
             break;
         }
-        assert_int_equal(cairn_ledger_write(&target, 0x8000, &bad, &err), CAIRN_OK);
+        assert_int_equal(cairn_target_write(&target, 0x8000, &bad, sizeof bad, &err), CAIRN_OK);
         assert_int_equal(cairn_ledger_read(&target, 0x8000, &ledger, &err),
                          i ? CAIRN_E_FORMAT : CAIRN_OK);
     }
