@@ -109,6 +109,33 @@ else
     skip "noexec" "no tmpfs can be mounted"
 fi
 
+# What another user prepared in a folder of everybody is neither run nor removed.
+cat >shared.sh <<END
+mount -t tmpfs -o mode=1777 none /var/tmp && mount -t tmpfs none /dev/shm || exit 77
+stack() { "$CAIRN" stack --rsh "env -u HOME PATH=/usr/bin:/bin XDG_CACHE_HOME=" "\$@" "$sleeper"; }
+clean() { "$CAIRN" remote clean --rsh "env -u HOME PATH=/usr/bin:/bin XDG_CACHE_HOME="; }
+stack --install -v >out 2>err || exit 1
+grep -q /var/tmp/cairn-0/bin err || exit 2
+stack >out 2>err || exit 3
+chown 65534 /var/tmp/cairn-0
+stack >out 2>err && exit 4
+clean >out
+[ -d /var/tmp/cairn-0/bin ] || exit 5
+rm -r /var/tmp/cairn-0 && mkdir -p -m 700 theirs/bin && ln -s "$here/theirs" /var/tmp/cairn-0
+clean >out
+[ -d theirs/bin ] || exit 6
+stack --install -v >out 2>err || exit 7
+grep -q /dev/shm/cairn-0/bin err || exit 8
+clean >out
+! [ -e /dev/shm/cairn-0 ] || exit 9
+END
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    unshare -m sh shared.sh
+    same "folders of other users: step" "$?" 0
+else
+    skip "folders of other users" "mount namespaces need root"
+fi
+
 # Recordings: Ctrl-C brings the result, a killed client leaves nothing.
 start spins ./prog spin
 spinner=$pid
