@@ -100,6 +100,9 @@ cmp -s "$folder"/* "$CAIRN" || fail "the program that was sent differs"
 "$CAIRN" remote clean --rsh "$bare" >out 2>err || fail "clean" err
 has out "removed $folder" "what was removed"
 [ ! -e "$folder" ] || fail "the folder is still there"
+"$CAIRN" remote clean --rsh "printf '\\033[2Jgone\\n';" >out 2>err
+hasnt out "$(printf '\033')" "what a shell there prints steers no terminal"
+has out "gone" "it is printed"
 if [ "$(id -u)" = 0 ] && mkdir -p mounted && mount -t tmpfs -o noexec none mounted 2>/dev/null; then
     "$CAIRN" stack -v --rsh "env PATH=/usr/bin:/bin HOME=$here/mounted XDG_CACHE_HOME=" --install \
         "$sleeper" >out 2>err || fail "a home without programs" err
