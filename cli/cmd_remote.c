@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn remote: what -H HOST needs at the far end, and its removal. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "cli/remote.h"
 #include "cli/term.h"
@@ -14,29 +15,59 @@
 /* Its own rows are those that other commands have beside theirs. */
 enum { OPT_HOST, OPT_RSH, N_USED };
 
-/* A shell there reads the script, and its output is ours. */
+__attribute__((noreturn)) static void become_shell(const char *const *argv, int in, int out)
+{
+    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
+        dup2(out, STDERR_FILENO) >= 0)
+        execvp(argv[0], (char *const *)argv);
+    dprintf(out, "%s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+/* To the end of what a shell there prints. */
+static void print_lines(int fd)
+{
+    char line[1024];
+    struct cairn_buffer safe = {0};
+    FILE *from = fdopen(fd, "r");
+    while (from && fgets(line, sizeof line, from)) {
+        size_t n = strcspn(line, "\r\n");
+        cairn_buffer_clear(&safe);
+        cairn_escape_terminal(&safe, line, n);
+        printf("%s%s", cairn_buffer_text(&safe), line[n] ? "\n" : "");
+    }
+    cairn_buffer_done(&safe);
+    if (from)
+        fclose(from);
+    else
+        close(fd);
+}
+
+/* A shell there reads the script. */
 static int clean_one(struct cli_remote *remote, const char *host)
 {
     const char *argv[CLI_REMOTE_ARGV_MAX];
     struct cairn_buffer text = {0}, script = {0};
-    int ends[2], status = 0;
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, status = 0, pid = -1;
     cli_remote_argv(remote, host, argv, &text);
     cli_remote_add_clean_script(&script);
     fflush(stdout);
-    int pid = pipe(ends) < 0 ? -1 : fork();
-    if (pid == 0) {
-        close(ends[1]);
-        dup2(ends[0], STDIN_FILENO);
-        execvp(argv[0], (char *const *)argv);
-        _exit(127);
-    }
+    if (pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0)
+        pid = fork();
+    if (pid == 0)
+        become_shell(argv, in[0], out[1]);
+    cli_remote_close(&in[0]);
+    cli_remote_close(&out[1]);
     if (pid > 0) {
-        close(ends[0]);
-        (void)cairn_write_all(ends[1], script.data, script.size, host, NULL);
-        close(ends[1]);
+        (void)cairn_write_all(in[1], script.data, script.size, host, NULL);
+        cli_remote_close(&in[1]);
+        print_lines(out[0]);
+        out[0] = -1;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
     }
+    cli_remote_close(&in[1]);
+    cli_remote_close(&out[0]);
     cairn_buffer_done(&text);
     cairn_buffer_done(&script);
     if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)

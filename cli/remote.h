@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cairn/remote.h>
@@ -122,6 +123,19 @@ static inline void cli_remote_close(int *fd)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
+}
+
+/* Drops what was written of a queue. It moves no more bytes than that, so that a queue that never
+ * becomes empty neither grows nor costs more than its bytes. */
+static inline void cli_remote_drop_written(struct cairn_buffer *queue, size_t *written)
+{
+    size_t left = queue->size - *written;
+    if (*written < left || !*written)
+        return;
+    memmove(queue->data, queue->data + *written, left);
+    queue->size = left;
+    queue->data[left] = 0;
+    *written = 0;
 }
 
 /* main.c: one command line, as main() runs it. */

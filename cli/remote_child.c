@@ -62,14 +62,17 @@ static int ask_names(void *socket, struct cairn_profile *profile, struct cairn_e
 
 /* A process group of its own: a terminal's Ctrl-C is not for it where both ends are on one machine.
  */
-__attribute__((noreturn)) static void
-become_command(const struct cairn_remote_run *run, int (*run_words)(char **words), const int fds[3])
+__attribute__((noreturn)) static void become_command(const struct cairn_remote_run *run,
+                                                     int (*run_words)(char **words),
+                                                     const int fds[3], pid_t parent)
 {
     static int names;
     char columns[16];
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* it went before that */
+        _exit(CLI_FAILED);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(fds[0], STDOUT_FILENO) < 0 ||
         dup2(fds[1], STDERR_FILENO) < 0)
         _exit(CLI_FAILED);
@@ -94,6 +97,7 @@ int cli_remote_child_start(const struct cairn_remote_run *run, int (*run_words)(
                            struct cli_remote_child *ret_child, struct cairn_err *err)
 {
     int out[2] = {-1, -1}, errors[2] = {-1, -1}, names[2] = {-1, -1}, code = CAIRN_OK;
+    pid_t parent = getpid();
     if (run->n_words == 0 || strcmp(run->words[0], "remote") == 0)
         return cairn_fail(err, CAIRN_E_ARG, "no command that can be run at the far end");
     if (pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ||
@@ -103,7 +107,7 @@ int cli_remote_child_start(const struct cairn_remote_run *run, int (*run_words)(
         ret_child->pid = 0;
     } else if (ret_child->pid == 0) {
         close(names[0]);
-        become_command(run, run_words, (const int[3]){out[1], errors[1], names[1]});
+        become_command(run, run_words, (const int[3]){out[1], errors[1], names[1]}, parent);
     }
     cli_remote_close(&out[1]);
     cli_remote_close(&errors[1]);

@@ -45,7 +45,7 @@ struct far {
     struct cairn_buffer send, ask;
     size_t sent;
     struct cli_remote_child child;
-    bool has_run, is_lost, was_killed;
+    bool has_run, has_asked, is_lost, was_killed;
     int status;
     uint64_t heard_ns, beat_ns, lost_ns;
     int (*run)(char **words);
@@ -103,6 +103,9 @@ static int say_hello(struct far *f, struct cairn_err *err)
 static int take_answer(struct far *f, const struct cairn_remote_frame *frame, struct cairn_err *err)
 {
     uint32_t size = (uint32_t)frame->data_size;
+    if (!f->has_asked) /* nobody reads it, and writing it would wait for ever */
+        return cairn_fail(err, CAIRN_E_FORMAT, "names that were not asked for");
+    f->has_asked = false;
     if (f->child.names < 0)
         return CAIRN_OK;
     int code = cairn_write_all(f->child.names, &size, sizeof size, "names", err);
@@ -207,6 +210,7 @@ static void pass_ask(struct far *f)
     memcpy(&size, f->ask.data, sizeof size);
     if (f->ask.size < sizeof size + size)
         return;
+    f->has_asked = true;
     (void)cairn_remote_write(CAIRN_REMOTE_ASK, f->ask.data + sizeof size, size, put, f, NULL);
     f->ask.size = 0;
 }
@@ -217,10 +221,7 @@ static void write_near(struct far *f)
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         lose(f);
     f->sent += n > 0 ? (size_t)n : 0;
-    if (f->sent == f->send.size) {
-        f->sent = 0;
-        cairn_buffer_clear(&f->send);
-    }
+    cli_remote_drop_written(&f->send, &f->sent);
 }
 
 /* The child's exit status, once all that it wrote was read. What its own children hold open is not
@@ -312,7 +313,6 @@ int cli_remote_serve(int (*run)(char **words))
     struct termios before;
     bool is_raw = make_raw(&before);
     signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
     f.heard_ns = f.beat_ns = cairn_now_ns();
     int code = cairn_remote_reader_new(0, &f.reader, &err);
     if (code == CAIRN_OK)

@@ -80,7 +80,9 @@ bool cli_remote_host_is_sound(const char *name)
     const char *at = name;
     while (*at && (unsigned char)*at > ' ' && *at != 0x7f)
         at++;
-    if (*name && *name != '-' && !*at && strlen(name) < 256)
+    /* A part of a preset becomes a word of its own, and no option. */
+    bool has_option = *name == '-' || strstr(name, ":-") || strstr(name, "/-");
+    if (*name && !has_option && !*at && strlen(name) < 256)
         return true;
     cli_say("\"%.80s\" is no host, expected [USER@]HOST[:PORT]", *at ? "..." : name);
     return false;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/file.h"
 
 enum { SIGNAL_STATUS = 128 };
 
@@ -22,26 +23,13 @@ static size_t piece_of(const struct cli_remote_session *s, size_t most)
     return end ? (size_t)(end - from) + 1 : size;
 }
 
-static bool write_some(const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size) {
-        ssize_t n = write(STDOUT_FILENO, at, size);
-        if (n < 0 && errno != EINTR)
-            return false;
-        at += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-bool cli_remote_put_text(struct cli_remote_session *s, size_t most)
+int cli_remote_put_text(struct cli_remote_session *s, size_t most, struct cairn_err *err)
 {
     size_t size = piece_of(s, most);
     const char *from = (const char *)s->out.data + s->out_pos;
     struct cairn_buffer safe = {0};
     if (!size)
-        return true;
+        return CAIRN_OK;
     if (cli_stdout_is_terminal()) {
         for (size_t at = 0, n; at < size; at += n + 1) {
             const char *end = memchr(from + at, '\n', size - at);
@@ -51,20 +39,21 @@ bool cli_remote_put_text(struct cli_remote_session *s, size_t most)
                 cairn_buffer_char(&safe, '\n');
         }
     }
-    bool ok = safe.size ? write_some(safe.data, safe.size) : write_some(from, size);
+    int code = safe.failed ? cairn_fail_memory(err)
+                           : cairn_write_all(STDOUT_FILENO, safe.size ? safe.data : (void *)from,
+                                             safe.size ? safe.size : size, "stdout", err);
     cairn_buffer_done(&safe);
     s->out_pos += size;
-    if (s->out_pos == s->out.size) {
-        cairn_buffer_clear(&s->out);
-        s->out_pos = 0;
-    }
-    return ok;
+    cli_remote_drop_written(&s->out, &s->out_pos);
+    return code;
 }
 
-static void put_texts(const struct cli_remote *remote, struct cli_remote_session *sessions)
+static int put_texts(const struct cli_remote *remote, struct cli_remote_session *sessions,
+                     struct cairn_err *err)
 {
     struct cairn_buffer head = {0};
-    for (size_t i = 0; i < remote->n_hosts; i++) {
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < remote->n_hosts && code == CAIRN_OK; i++) {
         struct cli_remote_session *s = &sessions[i];
         if (s->out.size == s->out_pos)
             continue;
@@ -73,12 +62,13 @@ static void put_texts(const struct cli_remote *remote, struct cli_remote_session
             cairn_buffer_str(&head, i ? "\n== " : "== ");
             cairn_escape_terminal(&head, s->host->name, strlen(s->host->name));
             cairn_buffer_str(&head, " ==\n");
-            (void)write_some(head.data, head.size);
+            code = cairn_write_all(STDOUT_FILENO, head.data, head.size, "stdout", err);
         }
-        while (s->out.size > s->out_pos && cli_remote_put_text(s, 0))
-            ;
+        while (code == CAIRN_OK && s->out.size > s->out_pos)
+            code = cli_remote_put_text(s, 0, err);
     }
     cairn_buffer_done(&head);
+    return code;
 }
 
 static long read_out(void *session, void *buf, size_t size)
@@ -228,11 +218,13 @@ int cli_remote_finish(const struct cli_remote *remote, struct cli_remote_session
     if (output)
         code = put_profile(remote, sessions, output, &err);
     else
-        put_texts(remote, sessions);
+        code = put_texts(remote, sessions, &err);
     for (size_t i = 0; i < remote->n_hosts; i++)
         if (sessions[i].failed)
             say_failure(&sessions[i]);
     if (remote->n_hosts > 1)
         say_table(remote, sessions);
+    if (code < 0 && err.os_errno == EPIPE)
+        cli_end_quietly();
     return code < 0 ? cli_report(&err) : status_of(remote, sessions);
 }

@@ -7,8 +7,8 @@
 #include "cli/term.h"
 
 /* Prints at most `most` bytes of what waits; 0: all. What steers a terminal is escaped there.
- * False: nobody reads. */
-bool cli_remote_put_text(struct cli_remote_session *s, size_t most);
+ * CAIRN_E_IO: stdout takes nothing more. */
+int cli_remote_put_text(struct cli_remote_session *s, size_t most, struct cairn_err *err);
 
 /* Texts or one profile to `output`, which it takes over, then failures, and a row a host where
  * there are several. Returns the exit status of the program. */

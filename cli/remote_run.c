@@ -35,7 +35,8 @@ struct run {
     struct cairn_buffer program;
     struct pollfd *fds; /* three a session, then the namer and stdout */
     unsigned n_ends;
-    bool is_closed; /* nobody reads our stdout */
+    bool is_closed; /* our stdout takes nothing more; */
+    struct cairn_err why;
 };
 
 static bool is_live_text(const struct run *run)
@@ -68,7 +69,8 @@ static void ask_namer(struct run *run)
 {
     for (size_t i = 0; i < run->n && !run->named; i++) {
         struct cli_remote_session *s = &run->sessions[i];
-        if (!s->has_ask || s->is_asked || s->state == CLI_REMOTE_DONE)
+        /* One that asks on and reads no answer is left to wait. */
+        if (!s->has_ask || s->is_asked || s->state == CLI_REMOTE_DONE || s->send.size > s->sent)
             continue;
         if (cli_remote_namer_send(&run->namer, s->ask.data, s->ask.size)) {
             s->is_asked = true;
@@ -106,7 +108,7 @@ static void serve_fds(struct run *run)
     }
     if (at[0].revents)
         read_namer(run);
-    if (at[1].revents && !cli_remote_put_text(run->sessions, PIPE_PIECE))
+    if (at[1].revents && cli_remote_put_text(run->sessions, PIPE_PIECE, &run->why) < 0)
         run->is_closed = true;
 }
 
@@ -146,6 +148,14 @@ static bool has_text_left(const struct run *run)
     return is_live_text(run) && s->out.size > s->out_pos && !run->is_closed;
 }
 
+/* One that is not read cannot be said to be silent: a pager may hold our stdout for long. */
+static void tick(const struct run *run, struct cli_remote_session *s)
+{
+    if (is_held_back(run, s))
+        s->heard_ns = s->frame_ns = cairn_now_ns();
+    cli_remote_session_tick(s);
+}
+
 static void loop(struct run *run)
 {
     size_t n_open;
@@ -157,7 +167,7 @@ static void loop(struct run *run)
             serve_fds(run);
         ask_namer(run);
         for (size_t i = 0; i < run->n; i++)
-            cli_remote_session_tick(&run->sessions[i]);
+            tick(run, &run->sessions[i]);
         if (run->n > 1 || run->remote->out)
             cli_progress("%zu of %zu host%s; Ctrl-C ends", n_open, run->n, run->n == 1 ? "" : "s");
     }
@@ -212,6 +222,8 @@ int cli_remote_run(struct cli_remote *remote)
         loop(&run);
         cli_remote_namer_end(&run.namer);
         cli_pass_on_release_keys();
+        if (run.is_closed)
+            cairn_buffer_clear(&run.sessions->out), run.sessions->out_pos = 0;
         status = cli_remote_finish(remote, run.sessions, output);
         output = NULL;
     } else {
@@ -225,7 +237,7 @@ int cli_remote_run(struct cli_remote *remote)
     cairn_buffer_done(&run.program);
     free(run.sessions);
     free(run.fds);
-    if (run.is_closed)
+    if (run.is_closed && run.why.os_errno == EPIPE)
         cli_end_quietly();
-    return status;
+    return run.is_closed ? cli_report(&run.why) : status;
 }

@@ -14,25 +14,34 @@
 
 #include "cli/remote.h"
 
-/* Folders that are tried for a program of ours. `-O`: one that another user made is none of ours.
- * What is mounted noexec shows when a script in it does not run. */
+/*
+ * Folders that are tried for a program of ours. Other users can make "cairn-0" in /tmp, too, or let
+ * it be a link: it counts only where it is a folder of our own that nobody else enters, by one look
+ * at it that follows no link. A sticky /tmp keeps others from replacing it after that.
+ */
 static const char folders[] =
     "u=$(id -u)\n"
-    "for d in \"${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/cairn/bin\" \"/var/tmp/cairn-$u/bin\" "
-    "\"/dev/shm/cairn-$u/bin\" \"/tmp/cairn-$u/bin\" /data/local/tmp/cairn/bin; do\n";
+    "b=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}\n"
+    "private() { set -- $(ls -ldn \"$1\" 2>/dev/null); "
+    "case ${1-}/${3-} in drwx------*/\"$u\") ;; *) false ;; esac; }\n"
+    "ours() { case $d in \"$b/cairn/bin\") ;; *) private \"${d%/bin}\" || return 1 ;; esac; "
+    "private \"$d\"; }\n"
+    "for d in ${b:+\"$b/cairn/bin\"} \"/var/tmp/cairn-$u/bin\" \"/dev/shm/cairn-$u/bin\" "
+    "\"/tmp/cairn-$u/bin\" ${ANDROID_ROOT:+/data/local/tmp/cairn/bin}; do\n";
 
-static const char find[] = "c=\n"
-                           "%sif [ -O \"$d\" ] && [ -O \"$d/$h\" ] && [ -x \"$d/$h\" ]; then "
+static const char find[] = "if ours && [ -f \"$d/$h\" ] && [ -x \"$d/$h\" ]; then "
                            "c=$d/$h; break; fi\n"
                            "done\n"
                            "[ -n \"$c\" ] || c=$(command -v cairn)\n"
                            "[ -z \"$c\" ] || exec %s\"$c\" remote serve\n";
 
+/* What is mounted noexec shows when a script in it does not run. */
 static const char choose_folder[] =
-    "o=\n"
-    "umask 077\n"
-    "%sif mkdir -p \"$d\" 2>/dev/null && [ -O \"$d\" ] && chmod 700 \"$d\" && "
-    "(echo '#!/bin/sh' >\"$d/.try$$\") 2>/dev/null && chmod 700 \"$d/.try$$\" && "
+    "case $d in \"$b/cairn/bin\") mkdir -p \"$b\" ;; esac 2>/dev/null\n"
+    "mkdir \"${d%/bin}\" 2>/dev/null\n"
+    "mkdir \"$d\" 2>/dev/null\n"
+    "ours || continue\n"
+    "if (echo '#!/bin/sh' >\"$d/.try$$\") 2>/dev/null && chmod 700 \"$d/.try$$\" && "
     "\"$d/.try$$\" 2>/dev/null; then o=$d; fi\n"
     "rm -f \"$d/.try$$\" 2>/dev/null\n"
     "[ -z \"$o\" ] || break\n"
@@ -58,11 +67,14 @@ void cli_remote_add_script(struct cairn_buffer *out, const struct cli_remote_scr
     /* Under a terminal all bytes must pass as they are. */
     cairn_buffer_str(out, "{\n[ ! -t 0 ] || stty raw -echo 2>/dev/null\n");
     cairn_buffer_printf(out, "h=%s\n", *script->build_id ? script->build_id : "none");
-    cairn_buffer_printf(out, find, folders, sudo);
-    if (script->install)
-        cairn_buffer_printf(out, choose_folder, folders);
-    else
-        cairn_buffer_str(out, "o=\n");
+    cairn_buffer_str(out, "c=\no=\n");
+    cairn_buffer_str(out, folders);
+    cairn_buffer_printf(out, find, sudo);
+    if (script->install) {
+        cairn_buffer_str(out, "umask 077\n");
+        cairn_buffer_str(out, folders);
+        cairn_buffer_str(out, choose_folder);
+    }
     cairn_buffer_str(out, say_absent);
     if (script->install)
         cairn_buffer_printf(out, take_program, (unsigned long long)script->program_bytes,
@@ -72,14 +84,13 @@ void cli_remote_add_script(struct cairn_buffer *out, const struct cli_remote_scr
 
 void cli_remote_add_clean_script(struct cairn_buffer *out)
 {
-    cairn_buffer_printf(out,
-                        "{\nn=0\n%sif [ -O \"$d\" ]; then rm -rf \"$d\" && "
-                        "rmdir \"${d%%/bin}\" 2>/dev/null; n=1; "
-                        "echo \"removed $d\"; fi\n"
-                        "done\n"
-                        "[ $n = 1 ] || echo 'nothing is installed'\n"
-                        "exit 0\n}\n",
-                        folders);
+    cairn_buffer_str(out, "{\nn=0\n");
+    cairn_buffer_str(out, folders);
+    cairn_buffer_str(out, "if ours; then rm -rf \"$d\" && rmdir \"${d%/bin}\" 2>/dev/null; n=1; "
+                          "echo \"removed $d\"; fi\n"
+                          "done\n"
+                          "[ $n = 1 ] || echo 'nothing is installed'\n"
+                          "exit 0\n}\n");
 }
 
 struct preset {

@@ -362,10 +362,7 @@ void cli_remote_session_write(struct cli_remote_session *s)
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         cli_remote_close(&s->to); /* why is read from the other side */
     s->sent += n > 0 ? (size_t)n : 0;
-    if (s->sent == s->send.size) {
-        s->sent = 0;
-        cairn_buffer_clear(&s->send);
-    }
+    cli_remote_drop_written(&s->send, &s->sent);
 }
 
 void cli_remote_session_tick(struct cli_remote_session *s)

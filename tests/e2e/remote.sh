@@ -100,6 +100,9 @@ cmp -s "$folder"/* "$CAIRN" || fail "the program that was sent differs"
 "$CAIRN" remote clean --rsh "$bare" >out 2>err || fail "clean" err
 has out "removed $folder" "what was removed"
 [ ! -e "$folder" ] || fail "the folder is still there"
+"$CAIRN" remote clean --rsh "printf '\\033[2Jgone\\n';" >out 2>err
+hasnt out "$(printf '\033')" "what a shell there prints steers no terminal"
+has out "gone" "it is printed"
 if [ "$(id -u)" = 0 ] && mkdir -p mounted && mount -t tmpfs -o noexec none mounted 2>/dev/null; then
     "$CAIRN" stack -v --rsh "env PATH=/usr/bin:/bin HOME=$here/mounted XDG_CACHE_HOME=" --install \
         "$sleeper" >out 2>err || fail "a home without programs" err
@@ -107,6 +110,33 @@ if [ "$(id -u)" = 0 ] && mkdir -p mounted && mount -t tmpfs -o noexec none mount
     "$CAIRN" remote clean --rsh "env PATH=/usr/bin:/bin HOME=$here/mounted XDG_CACHE_HOME=" >out
 else
     skip "noexec" "no tmpfs can be mounted"
+fi
+
+# What another user prepared in a folder of everybody is neither run nor removed.
+cat >shared.sh <<END
+mount -t tmpfs -o mode=1777 none /var/tmp && mount -t tmpfs none /dev/shm || exit 77
+stack() { "$CAIRN" stack --rsh "env -u HOME PATH=/usr/bin:/bin XDG_CACHE_HOME=" "\$@" "$sleeper"; }
+clean() { "$CAIRN" remote clean --rsh "env -u HOME PATH=/usr/bin:/bin XDG_CACHE_HOME="; }
+stack --install -v >out 2>err || exit 1
+grep -q /var/tmp/cairn-0/bin err || exit 2
+stack >out 2>err || exit 3
+chown 65534 /var/tmp/cairn-0
+stack >out 2>err && exit 4
+clean >out
+[ -d /var/tmp/cairn-0/bin ] || exit 5
+rm -r /var/tmp/cairn-0 && mkdir -p -m 700 theirs/bin && ln -s "$here/theirs" /var/tmp/cairn-0
+clean >out
+[ -d theirs/bin ] || exit 6
+stack --install -v >out 2>err || exit 7
+grep -q /dev/shm/cairn-0/bin err || exit 8
+clean >out
+! [ -e /dev/shm/cairn-0 ] || exit 9
+END
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    unshare -m sh shared.sh
+    same "folders of other users: step" "$?" 0
+else
+    skip "folders of other users" "mount namespaces need root"
 fi
 
 # Recordings: Ctrl-C brings the result, a killed client leaves nothing.

@@ -5,6 +5,7 @@
 Run by --rsh this script is a far end that behaves badly; otherwise it runs cairn against each of
 those, and speaks itself to `cairn remote serve`.
 """
+import fcntl
 import os
 import pathlib
 import signal
@@ -91,6 +92,20 @@ def far_end(case):
                 answer += os.read(0, 65536)
         say(frame(OUT, b"no names\n"), frame(EXIT, b"\0"))
         listen()
+    elif case == "asks-on":  # and reads no answer
+        say(hello)
+        module = b"/x\0" + b"0123456789abcdef\0" + b"\1\2\0"
+        fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 4096)
+        for _ in range(40):
+            say(frame(ASK, b"\1" + module + b"\x80\4" + b"\0\1" * 512))
+            time.sleep(0.1)
+    elif case == "talks":  # more than anybody reads at once
+        say(hello)
+        line = b"x" * 65000 + b"\n"
+        for _ in range(1600):
+            say(frame(OUT, line))
+        say(frame(EXIT, b"\0"))
+        listen()
     elif case == "asks-twice":
         say(hello + frame(ASK, b"\0\0") + frame(ASK, b"\0\0"))
         listen()
@@ -115,6 +130,7 @@ FAILS = {  # a case: what is said of it
     "killed": "the connection was ended by signal 9",
     "exit": "its exit status has 3 bytes, expected 1",
     "floods": "of other text and no hello, at most 65536 are expected",
+    "asks-on": "it asks for names twice at once",
     "asks-twice": "it asks for names twice at once",
     "absent-lies": "bytes without the end of a line",
 }
@@ -138,6 +154,35 @@ def near(case, *words):
                           stderr=subprocess.PIPE, timeout=60)
     check(time.time() - started < 30, f"{case}: took {time.time() - started:.1f} s")
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def check_slow_reader():
+    """A reader that does nothing for longer than a far end may be silent, then reads all: nothing is
+    lost, and memory does not grow with what was sent."""
+    def peak_kb(pid):
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0])
+
+    shell = f"env CAIRN_BAD=talks {sys.executable} {os.path.abspath(__file__)}"
+    with subprocess.Popen([os.environ["CAIRN"], "stack", "--rsh", shell, "1"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as slow:
+        time.sleep(13)
+        size, before, after = 0, 0, 0
+        if slow.poll() is None:
+            before = peak_kb(slow.pid)
+            size = len(slow.stdout.read(90 << 20))
+        if size == 90 << 20:
+            after = peak_kb(slow.pid)
+        size += len(slow.stdout.read())
+        err = slow.stderr.read()
+    check(slow.returncode == 0 and size == 1600 * 65001, f"talks: {slow.returncode} {size} {err}")
+    check(after - before < 16000, f"talks: {before} kB of memory, then {after} kB")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([os.environ["CAIRN"], "stack", "--rsh", shell, "1"], stdout=full,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+    check(done.returncode == 1 and b"stdout: cannot write: No space left" in done.stderr,
+          f"full: {done.returncode} {done.stderr}")
 
 
 def check_far_ends():
@@ -194,10 +239,10 @@ class Far:
             self.bytes += more
 
     def end(self, what):
-        """It is over within three seconds."""
+        """It is over soon."""
         self.process.stdin.close()
         try:
-            self.process.wait(3)
+            self.process.wait(10)
         except subprocess.TimeoutExpired:
             check(False, f"{what}: it runs on")
             self.process.kill()
@@ -224,6 +269,7 @@ def check_near_ends():
         frame(RUN, b"\0\0stack"): b"without the end of its last word",
         run("remote", "serve"): b"no command that can be run at the far end",
         run("version") + run("version"): b"a second command line",
+        frame(ANSWER, b"x" * 100000): b"names that were not asked for",
     }
     for said, text in refusals.items():
         far = Far()
@@ -231,6 +277,12 @@ def check_near_ends():
         frames = far.frames()
         check(text in b"".join(p for k, p in frames if k == ERR), f"{said[:20]}: {frames}")
         far.end(str(said[:20]))
+    far = Far()
+    far.say(run("record", "-o", "-", "--", "grep", "SigIgn", "/proc/self/status"))
+    text = b"".join(p for k, p in far.frames() if k == OUT)
+    ignored = [line.split()[1] for line in text.split(b"\n") if line.startswith(b"SigIgn:")]
+    check(ignored and not int(ignored[0], 16) & 1 << signal.SIGPIPE - 1, f"signals: {ignored}")
+    far.end("signals")
     far = Far()  # nested: a far end opens no further shell
     far.say(run("stack", "--rsh", "touch nested; sh", "1"))
     frames = far.frames()
@@ -241,13 +293,14 @@ def check_near_ends():
 
 def check_ends():
     """What runs ends with the one that asked for it; by a cancel it ends as by Ctrl-C."""
-    sleeper = ["record", "-o", "-", "--", "sleep", "77.25"]
+    seconds = f"77.{os.getpid()}"  # another run of this test may be beside
+    sleeper = ["record", "-o", "-", "--", "sleep", seconds]
+    search = ["pgrep", "-f", f"^sleep {seconds}$"]
     for how in ("close", "kill", "cancel"):
         far = Far()
         far.say(run(*sleeper))
         end = time.time() + 20
-        while time.time() < end and subprocess.run(["pgrep", "-f", "^sleep 77.25$"],
-                                                   stdout=subprocess.DEVNULL).returncode:
+        while time.time() < end and subprocess.run(search, stdout=subprocess.DEVNULL).returncode:
             time.sleep(0.05)
         if how == "kill":
             far.process.kill()
@@ -256,11 +309,10 @@ def check_ends():
             frames = far.frames()
             check(frames and frames[-1][0] == EXIT, f"{how}: {frames[-1:]}")
         far.end(how)
-        end = time.time() + 3
-        while time.time() < end and not subprocess.run(["pgrep", "-f", "^sleep 77.25$"],
-                                                       stdout=subprocess.DEVNULL).returncode:
+        end = time.time() + 10
+        while time.time() < end and not subprocess.run(search, stdout=subprocess.DEVNULL).returncode:
             time.sleep(0.05)
-        left = subprocess.run(["pgrep", "-f", "^sleep 77.25$"], stdout=subprocess.PIPE).stdout
+        left = subprocess.run(search, stdout=subprocess.PIPE).stdout
         check(not left, f"{how}: the command runs on: {left}")
         for pid in left.split():
             os.kill(int(pid), signal.SIGKILL)
@@ -270,6 +322,7 @@ if "CAIRN_BAD" in os.environ:
     far_end(os.environ["CAIRN_BAD"])
     sys.exit(0)
 check_far_ends()
+check_slow_reader()
 check_near_ends()
 check_ends()
 print("\n".join(f"FAIL: {text}" for text in wrong))
