@@ -26,7 +26,10 @@
 #include "cli/remote.h"
 #include "cli/term.h"
 
-enum { FILES_SHOWN = 3 };
+enum {
+    FILES_SHOWN = 3,
+    ASKED_MAX = 64 << 20, /* bytes in all; a resolver keeps every file that it was asked for */
+};
 
 static bool read_all(int fd, void *to, size_t size)
 {
@@ -100,6 +103,7 @@ static void serve(int fd, struct cairn_resolver *resolver)
     struct cairn_remote_count sums = {0};
     struct cairn_buffer ask = {0}, answer = {0};
     uint32_t size;
+    uint64_t asked = 0;
     while (read_all(fd, &size, sizeof size)) {
         struct cairn_remote_count count = {.size = sizeof count};
         struct cairn_err err = {0};
@@ -108,7 +112,10 @@ static void serve(int fd, struct cairn_resolver *resolver)
         if (!cairn_buffer_reserve(&ask, size) || !read_all(fd, ask.data, size))
             break;
         /* What is no ASK gets no names; the session goes on. */
-        int code = cairn_remote_answer_names(resolver, ask.data, size, add, &answer, &count, &err);
+        asked += size;
+        int code = asked <= ASKED_MAX ? cairn_remote_answer_names(resolver, ask.data, size, add,
+                                                                  &answer, &count, &err)
+                                      : CAIRN_OK;
         if (code == CAIRN_OK && answer.failed)
             code = cairn_fail_memory(&err);
         if (code < 0) {

@@ -335,8 +335,9 @@ static bool build(struct reading *r)
 static bool may_be_wanted(char **words)
 {
     for (; *words; words++)
-        if (strncmp(*words, "-H", 2) == 0 || strncmp(*words, "--host", 6) == 0 ||
-            strncmp(*words, "--rsh", 5) == 0 || strchr(*words, ':'))
+        if (((*words)[0] == '-' && (*words)[1] != '-' && strchr(*words, 'H')) || /* "-vH" */
+            strncmp(*words, "--host", 6) == 0 || strncmp(*words, "--rsh", 5) == 0 ||
+            strchr(*words, ':'))
             return true;
     return false;
 }

@@ -158,11 +158,11 @@ if "$CAIRN" record -p "$spinner" -d 0.1 -o probe.pb.gz 2>err; then
     wait $recorder || fail "a recording that Ctrl-C ended" record.err
     has int.html "spin" "its picture"
     has record.err "samples in" "its last line"
-    until_true 3 no_far_end || fail "a far end is left behind Ctrl-C"
+    until_true 10 no_far_end || fail "a far end is left behind Ctrl-C"
     record -o killed.html
     kill -9 $recorder
     wait $recorder 2>/dev/null
-    until_true 3 no_far_end || fail "a far end is left behind a killed client"
+    until_true 10 no_far_end || fail "a far end is left behind a killed client"
     "$CAIRN" record --rsh "$far" -p "$spinner" -d 0.3 2>err || fail "the default name" err
     has err "cairn: wrote cairn.env_PATH" "it names the host"
 else
@@ -271,7 +271,7 @@ ControlPersist 30
 END
 if [ -n "$port" ]; then
     export PATH="$here/bin:$PATH"
-    "$CAIRN" stack -H "127.0.0.1:$port" "$sleeper" >out 2>err || fail "by ssh" err
+    "$CAIRN" stack -vH "127.0.0.1:$port" "$sleeper" >out 2>err || fail "by ssh" err
     same "threads by ssh" "$(grep -c '^thread ' out)" 50
     has err "Welcome, and mind the banner" "the banner is passed on"
     "$CAIRN" stack "[127.0.0.1]:$port:$sleeper" >out 2>err || fail "by [host]:port:pid" err

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 MAGIC = b"\0cairn far end 1\n"
@@ -210,10 +211,22 @@ class Far:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, bufsize=0)
         self.bytes, self.has_begun = b"", False
+        self.lock, self.is_over = threading.Lock(), threading.Event()
+        threading.Thread(target=self.beat, daemon=True).start()
+
+    def beat(self):
+        """A busy machine may take longer for a command than a near end may be silent."""
+        while not self.is_over.wait(1) and self.say(frame(BEAT)):
+            pass
 
     def say(self, *parts):
-        for part in parts:
-            self.process.stdin.write(part)
+        try:
+            with self.lock:
+                for part in parts:
+                    self.process.stdin.write(part)
+        except (BrokenPipeError, ValueError):  # it went, or end() was called
+            return False
+        return True
 
     def frames(self, until=EXIT):
         """Those that come up to one of this kind, or the end; beats are left out."""
@@ -240,7 +253,9 @@ class Far:
 
     def end(self, what):
         """It is over soon."""
-        self.process.stdin.close()
+        self.is_over.set()
+        with self.lock:
+            self.process.stdin.close()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
