@@ -91,7 +91,7 @@ struct cairn_late {
     const struct cairn_late_row *rows;
     uint32_t n_rows, row_bytes;
     /* Makes the state and records from then on. 0, or a negative code of <memory_tracker.h>. A
-     * second call, after end() or not, records on. */
+     * second call, after end() or not, forgets the blocks that are known, and records on. */
     int (*start)(const struct cairn_late_settings *settings);
     /* Births are recorded or not; deaths are, either way: what is freed meanwhile is no leak. */
     void (*record)(bool on);

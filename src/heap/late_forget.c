@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * Late forget: between end() and the next start() the program's calls go past us. What lived then
- * may be gone, and its addresses may be other blocks': none of it is known any more. In
- * libcairn-track alone.
+ * Late forget: before a second start() the program's calls went past us, whether end() was called
+ * or cairn was killed during a detach. What lived then may be gone, and its addresses may be other
+ * blocks': none of it is known any more. In libcairn-track alone.
  */
 #include "heap/late_call.h"
 #include "heap/late_rows.h"

@@ -14,7 +14,6 @@
 #include "unwind/modules.h"
 
 static struct cairn_lock starting;
-static atomic_bool has_ended;
 
 static bool has_originals(void)
 {
@@ -62,7 +61,9 @@ static int start(const struct cairn_late_settings *given)
     if (!has_originals() || (given->granule_bits && given->granule_bits < 3) ||
         given->granule_bits > 7)
         return MEMORY_TRACKER_E_ARG;
-    if (!heap) {
+    if (heap) {
+        cairn_late_forget(heap);
+    } else {
         memset(&settings, 0, sizeof(settings));
         cairn_heap_granule_bits =
             given->granule_bits ? given->granule_bits : (unsigned)CAIRN_LATE_GRANULE_OTHER;
@@ -71,8 +72,6 @@ static int start(const struct cairn_late_settings *given)
             return MEMORY_TRACKER_E_STATE;
         heap = cairn_heap_present();
     }
-    if (atomic_exchange(&has_ended, false))
-        cairn_late_forget(heap);
     atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_LIVE | CAIRN_HEAP_LATE);
     atomic_store(&heap->state.header->paused, 0);
     cairn_heap_next_turn(heap->state.header);
@@ -100,7 +99,6 @@ void cairn_late_end(void)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
     atomic_store(&cairn_late_records, false);
-    atomic_store(&has_ended, true);
     if (heap)
         atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_LIVE);
 }

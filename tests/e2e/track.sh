@@ -27,7 +27,7 @@ sample() {
 sample -Wl,-z,lazy -o libsample_lazy.so
 sample -Wl,-z,now -fno-plt -o libsample_now.so
 # A pointer that the loader stores in a read-only segment.
-printf '.section .rodata.table, "a"\n.balign 8\n.globl table\ntable: .%sbyte malloc, free\n' \
+printf '.section .rodata.table, "a"\n.balign 8\n.globl table\ntable: .%sbyte malloc, free\n.section .note.GNU-stack, ""\n' \
     "$(getconf LONG_BIT | sed 's/64/8/; s/32/4/')" >table.s
 sample table.s -Wl,-z,notext -o libsample_text.so
 has <(readelf -dW libsample_text.so) TEXTREL "relocations of text"
