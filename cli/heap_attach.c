@@ -215,6 +215,7 @@ const struct cli_command cli_heap_attach = {
     .usage = (const char *const[]){"heap attach [OPTION...] PID|NAME", NULL},
     .options = attach_options,
     .run = run_attach,
+    .remote = CLI_REMOTE_TEXT,
 };
 
 static int run_detach(struct cli_args *args)
@@ -256,6 +257,7 @@ const struct cli_command cli_heap_detach = {
     .usage = (const char *const[]){"heap detach [OPTION...] PID|NAME", NULL},
     .options = detach_options,
     .run = run_detach,
+    .remote = CLI_REMOTE_TEXT,
 };
 
 /* As long as it takes to write two words: nothing that --why could tell. */
@@ -293,6 +295,7 @@ const struct cli_command cli_heap_stop = {
     .usage = (const char *const[]){"heap stop PID|NAME", NULL},
     .options = no_options,
     .run = run_stop,
+    .remote = CLI_REMOTE_TEXT,
 };
 
 const struct cli_command cli_heap_start = {
@@ -301,4 +304,5 @@ const struct cli_command cli_heap_start = {
     .usage = (const char *const[]){"heap start PID|NAME", NULL},
     .options = no_options,
     .run = run_start,
+    .remote = CLI_REMOTE_TEXT,
 };

@@ -291,6 +291,12 @@ if [ -n "$port" ]; then
         skip "heap" "$(head -1 heap.err)"
     elif until_true 10 leaks; then
         has out "memory leaks detected" "the heap of a process elsewhere"
+        if [ "$(uname -m)" = x86_64 ]; then
+            "$CAIRN" heap attach "[127.0.0.1]:$port:$sleeper" >out 2>err || fail "attach elsewhere" err
+            has out "attached to $sleeper in" "attach elsewhere"
+            "$CAIRN" heap detach -H "127.0.0.1:$port" "$sleeper" >out 2>err || fail "detach elsewhere" err
+            has out "detached from $sleeper" "detach elsewhere"
+        fi
     else
         fail "the heap of a process elsewhere" err
     fi
