@@ -237,6 +237,17 @@ bool cli_args_u64(struct cli_args *args, const char *option, const char *text, u
     return true;
 }
 
+bool cli_args_count(struct cli_args *args, const char *option, const char *text, uint64_t most,
+                    uint64_t *ret_value)
+{
+    if (!cli_args_u64(args, option, text, ret_value))
+        return false;
+    if (*ret_value > 0 && *ret_value <= most)
+        return true;
+    cli_args_wrong(args, "--%s: %s, expected 1 to %llu", option, text, (unsigned long long)most);
+    return false;
+}
+
 bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value)
 {
     char *end = NULL;

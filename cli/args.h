@@ -85,6 +85,8 @@ void cli_list_done(struct cli_list *list);
 
 /* Numbers as options give them; false after having said what is wrong. Sizes take k, M, G. */
 bool cli_args_u64(struct cli_args *args, const char *option, const char *text, uint64_t *ret_value);
+bool cli_args_count(struct cli_args *args, const char *option, const char *text, uint64_t most,
+                    uint64_t *ret_value); /* 1 to `most` */
 bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value);
 bool cli_args_positive(struct cli_args *args, const char *option, const char *text, double most,
                        double *ret_value);

@@ -58,12 +58,7 @@ static bool take_option(struct job *job, int option, const char *value)
 {
     switch (option) {
     case OPTION_PATHS:
-        if (!cli_args_u64(job->args, "paths", value, &job->n_paths))
-            return false;
-        if (job->n_paths >= 1 && job->n_paths <= PATHS_MAX)
-            return true;
-        cli_args_wrong(job->args, "--paths: %s, expected 1 to %d", value, PATHS_MAX);
-        return false;
+        return cli_args_count(job->args, "paths", value, PATHS_MAX, &job->n_paths);
     case OPTION_DOMINATORS:
         job->dominators = true;
         return true;

@@ -88,12 +88,8 @@ struct job {
 static bool set_depth(struct job *job, const char *value)
 {
     uint64_t depth;
-    if (!cli_args_u64(job->args, "depth", value, &depth))
+    if (!cli_args_count(job->args, "depth", value, DEPTH_MAX, &depth))
         return false;
-    if (depth == 0 || depth > DEPTH_MAX) {
-        cli_args_wrong(job->args, "--depth: %s, expected 1 to %d", value, DEPTH_MAX);
-        return false;
-    }
     job->opts.depth = (uint32_t)depth;
     return true;
 }

@@ -81,12 +81,8 @@ static bool take_option(struct cli_args *args, int row, const char *value, struc
         w->has_to = true;
         return cli_args_u64(args, "to", value, &w->piece.to_va);
     case LEAST:
-        if (!cli_args_u64(args, "least", value, &number))
+        if (!cli_args_count(args, "least", value, CAIRN_HOOK_LEAST_MAX, &number))
             return false;
-        if (!number || number > CAIRN_HOOK_LEAST_MAX) {
-            cli_args_wrong(args, "--least: %s, expected 1 to %d", value, CAIRN_HOOK_LEAST_MAX);
-            return false;
-        }
         w->piece.least = (size_t)number;
         return true;
     case SHADOW_STACK:

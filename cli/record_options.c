@@ -117,16 +117,6 @@ static bool set_event(struct cli_record *record, struct cli_args *args, const ch
     return true;
 }
 
-static bool set_count(struct cli_record *record, struct cli_args *args, const char *value)
-{
-    if (!cli_args_u64(args, "count", value, &record->sampler.event_period))
-        return false;
-    if (record->sampler.event_period > 0 && record->sampler.event_period <= COUNT_MAX)
-        return true;
-    cli_args_wrong(args, "--count: %s, expected 1 to %d", value, COUNT_MAX);
-    return false;
-}
-
 static bool set_stack_bytes(struct cli_record *record, struct cli_args *args, const char *value)
 {
     enum { END = 1 << 16 };
@@ -203,7 +193,7 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
     case OPT_EVENT:
         return set_event(record, args, value);
     case OPT_COUNT:
-        return set_count(record, args, value);
+        return cli_args_count(args, "count", value, COUNT_MAX, &record->sampler.event_period);
     case OPT_FREQUENCY:
         if (!cli_args_positive(args, "frequency", value, 1e6, &record->sampler.frequency_hz))
             return false;

@@ -76,21 +76,10 @@ static bool set_method(struct cli_stack_wish *wish, struct cli_args *args, const
     return true;
 }
 
-static bool set_number(struct cli_args *args, const char *option, const char *value, uint64_t most,
-                       uint64_t *ret_value)
-{
-    if (!cli_args_u64(args, option, value, ret_value))
-        return false;
-    if (*ret_value > 0 && *ret_value <= most)
-        return true;
-    cli_args_wrong(args, "--%s: %s, expected 1 to %llu", option, value, (unsigned long long)most);
-    return false;
-}
-
 static bool set_depth(struct cli_stack_wish *wish, struct cli_args *args, const char *value)
 {
     uint64_t depth;
-    if (!set_number(args, "depth", value, CAIRN_CURSOR_MAX_FRAMES, &depth))
+    if (!cli_args_count(args, "depth", value, CAIRN_CURSOR_MAX_FRAMES, &depth))
         return false;
     wish->opts.max_frames = (uint32_t)depth;
     return true;
@@ -137,9 +126,9 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
         wish->opts.coroutines = 1;
         return wish->view.coroutines = true;
     case OPT_COUNT:
-        return set_number(args, "count", value, 1000000, &wish->count);
+        return cli_args_count(args, "count", value, 1000000, &wish->count);
     case OPT_INTERVAL:
-        return set_number(args, "interval", value, 86400000, &wish->interval_ms);
+        return cli_args_count(args, "interval", value, 86400000, &wish->interval_ms);
     case OPT_OUTPUT:
         wish->out = value;
         return true;

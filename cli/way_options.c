@@ -38,12 +38,8 @@ bool cli_way_take(struct cli_args *args, enum cli_way_row row, const char *value
         opts->index = (enum cairn_index_use)when;
         return true;
     case CLI_WAY_THREADS:
-        if (!cli_args_u64(args, "threads", value, &n))
+        if (!cli_args_count(args, "threads", value, THREADS_MAX, &n))
             return false;
-        if (n < 1 || n > THREADS_MAX) {
-            cli_args_wrong(args, "--threads: %s, expected 1 to %d", value, THREADS_MAX);
-            return false;
-        }
         opts->n_threads = (unsigned)n;
         return true;
     case CLI_N_WAYS:
