@@ -105,6 +105,13 @@ void cli_heap_wanted_done(struct cli_heap_wanted *wanted);
 #define CLI_HEAP_MODULE_ROW {"module", 0, "NAME",                                                  \
     "only stacks with a frame in a module whose file name contains NAME; given several times, in " \
     "any of them"}
+/* Of the tracker, whether it starts with a command or comes into a process. */
+#define CLI_HEAP_DEPTH_ROW {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"}
+#define CLI_HEAP_NO_STACKS_ROW {"no-stacks", 0, NULL, "record callers instead of stacks"}
+#define CLI_HEAP_SAMPLE_ROW {"sample", 0, "BYTES",                                                 \
+    "record one block in so many bytes, at random; sums are estimates"}
+#define CLI_HEAP_MAX_MEMORY_ROW {"max-memory", 0, "SIZE",                                          \
+    "memory for what is recorded (a tenth of the machine's)"}
 /* clang-format on */
 
 /* Options that say which blocks are wanted, side by side in a table. */
@@ -123,6 +130,7 @@ bool cli_heap_take_wanted(struct cli_args *args, enum cli_heap_wanted_row row, c
                           struct cli_heap_wanted *wanted);
 bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char *value,
                            double *ret_seconds);
+bool cli_heap_take_depth(struct cli_args *args, const char *value, uint32_t *ret_depth);
 /* Leaves out the leaks that are in none of these modules, if there are any. */
 void cli_heap_keep_modules(const struct cli_list *modules, const struct cairn_profile *profile,
                            struct cairn_heap_leak *leaks, size_t *n);

@@ -12,8 +12,6 @@
 #include "cli/numbers.h"
 #include "cli/term.h"
 
-enum { DEPTH_MAX = 1024 };
-
 /* The options that all have come first. */
 enum option {
     OPTION_WHY,
@@ -37,12 +35,10 @@ enum option {
 static const struct cli_option attach_options[] = {
     [OPTION_WHY] = WHY_ROW,
     [OPTION_JSON] = JSON_ROW,
-    [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
-    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "record callers instead of stacks"},
-    [OPTION_SAMPLE] = {"sample", 0, "BYTES",
-                       "record one block in so many bytes, at random; sums are estimates"},
-    [OPTION_MAX] = {"max-memory", 0, "SIZE",
-                    "memory for what is recorded (a tenth of the machine's)"},
+    [OPTION_DEPTH] = CLI_HEAP_DEPTH_ROW,
+    [OPTION_NO_STACKS] = CLI_HEAP_NO_STACKS_ROW,
+    [OPTION_SAMPLE] = CLI_HEAP_SAMPLE_ROW,
+    [OPTION_MAX] = CLI_HEAP_MAX_MEMORY_ROW,
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-track.so)"},
     {0},
 };
@@ -66,15 +62,6 @@ static void say(void *context, const char *line)
     cairn_buffer_done(&out);
 }
 
-static bool set_depth(struct job *job, const char *value)
-{
-    uint64_t depth;
-    if (!cli_args_count(job->args, "depth", value, DEPTH_MAX, &depth))
-        return false;
-    job->opts.depth = (uint32_t)depth;
-    return true;
-}
-
 static bool take_option(struct job *job, int option, const char *value)
 {
     switch (option) {
@@ -85,7 +72,7 @@ static bool take_option(struct job *job, int option, const char *value)
         job->json = true;
         return true;
     case OPTION_DEPTH:
-        return set_depth(job, value);
+        return cli_heap_take_depth(job->args, value, &job->opts.depth);
     case OPTION_NO_STACKS:
         job->opts.no_stacks = 1;
         return true;

@@ -22,9 +22,7 @@ enum option {
 static const struct cli_option options[] = {
     [OPTION_TOP] = {"top", 'n', "N",
                     "print at most N stacks that grew and N that shrank, 0 for all (default: 20)"},
-    [OPTION_MODULE] = {"module", 0, "NAME",
-                       "only stacks with a frame in a module whose file name contains NAME; given "
-                       "several times, in any of them"},
+    [OPTION_MODULE] = CLI_HEAP_MODULE_ROW,
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
     [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",

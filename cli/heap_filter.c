@@ -4,7 +4,7 @@
 
 #include "cli/heap.h"
 
-enum { FRAMES_MAX = 1024 };
+enum { FRAMES_MAX = 1024, DEPTH_MAX = 1024 };
 
 bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char *value,
                            double *ret_seconds)
@@ -15,6 +15,15 @@ bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char
         return true;
     cli_args_wrong(args, "--%s: %s, expected seconds", option, value);
     return false;
+}
+
+bool cli_heap_take_depth(struct cli_args *args, const char *value, uint32_t *ret_depth)
+{
+    uint64_t depth;
+    if (!cli_args_count(args, "depth", value, DEPTH_MAX, &depth))
+        return false;
+    *ret_depth = (uint32_t)depth;
+    return true;
 }
 
 static bool take_older(struct cli_args *args, const char *value, struct cairn_heap_filter *filter)

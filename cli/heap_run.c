@@ -20,7 +20,7 @@
 #include "cli/pass_on.h"
 #include "cli/term.h"
 
-enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128, GROWTH_TOP = 10 };
+enum { PATH_BYTES = 64, SIGNAL_STATUS = 128, GROWTH_TOP = 10 };
 
 enum option {
     OPTION_OUTPUT,
@@ -44,12 +44,10 @@ enum option {
 static const struct cli_option options[] = {
     [OPTION_OUTPUT] = {"output", 'o', "FILE", "write what was recorded to FILE (cairn.PID.heap)"},
     [OPTION_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
-    [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
-    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "record callers instead of stacks"},
-    [OPTION_SAMPLE] = {"sample", 0, "BYTES",
-                       "record one block in so many bytes, at random; sums are estimates"},
-    [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
-                           "memory for what is recorded (a tenth of the machine's)"},
+    [OPTION_DEPTH] = CLI_HEAP_DEPTH_ROW,
+    [OPTION_NO_STACKS] = CLI_HEAP_NO_STACKS_ROW,
+    [OPTION_SAMPLE] = CLI_HEAP_SAMPLE_ROW,
+    [OPTION_MAX_MEMORY] = CLI_HEAP_MAX_MEMORY_ROW,
     [OPTION_MMAP] = {"mmap", 0, NULL, "record mmap, munmap, mremap and brk too"},
     [OPTION_FORK_COPY] = {"fork-copy", 0, NULL,
                           "let children of fork begin with their parent's blocks"},
@@ -85,15 +83,6 @@ struct job {
     struct cairn_buffer written; /* the name that it got in the end; "": nothing is written */
 };
 
-static bool set_depth(struct job *job, const char *value)
-{
-    uint64_t depth;
-    if (!cli_args_count(job->args, "depth", value, DEPTH_MAX, &depth))
-        return false;
-    job->opts.depth = (uint32_t)depth;
-    return true;
-}
-
 static bool take_option(struct job *job, int option, const char *value)
 {
     switch (option) {
@@ -104,7 +93,7 @@ static bool take_option(struct job *job, int option, const char *value)
         job->force = true;
         return true;
     case OPTION_DEPTH:
-        return set_depth(job, value);
+        return cli_heap_take_depth(job->args, value, &job->opts.depth);
     case OPTION_NO_STACKS:
         job->opts.no_stacks = 1;
         return true;
