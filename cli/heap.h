@@ -45,6 +45,8 @@ bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
 
 /* The one PID or FILE that is the operand; NULL after having said what is wrong. */
 const char *cli_heap_input(struct cli_args *args);
+/* The same of one PID or NAME. */
+const char *cli_heap_process(struct cli_args *args);
 
 /* What names frames: those of a running process by its own files. */
 int cli_heap_resolver(const struct cli_heap_names *names, int pid,

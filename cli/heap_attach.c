@@ -89,20 +89,14 @@ static bool take_option(struct job *job, int option, const char *value)
 static bool take_words(struct job *job)
 {
     const char *value;
-    size_t n;
     int option;
     while ((option = cli_args_next(job->args, &value)) >= 0)
         if (!take_option(job, option, value))
             return false;
     if (option == CLI_ARGS_WRONG)
         return false;
-    char **operands = cli_args_operands(job->args, &n);
-    if (n != 1) {
-        cli_args_wrong(job->args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
-        return false;
-    }
-    job->process = operands[0];
-    return true;
+    job->process = cli_heap_process(job->args);
+    return job->process != NULL;
 }
 
 static void put_json(const struct job *job, const struct cairn_attach_report *r)
@@ -247,16 +241,12 @@ const struct cli_command cli_heap_detach = {
 static int run_record(struct cli_args *args, int on)
 {
     struct cairn_err err = {0};
-    const char *value;
-    size_t n;
+    const char *value, *process;
     int pid;
-    if (cli_args_next(args, &value) == CLI_ARGS_WRONG)
+    if (cli_args_next(args, &value) == CLI_ARGS_WRONG || !(process = cli_heap_process(args)))
         return CLI_USAGE;
-    char **operands = cli_args_operands(args, &n);
-    if (n != 1)
-        return cli_args_wrong(args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
     cli_log_open(0);
-    if (cli_heap_find_process(operands[0], &pid, &err) < 0 || cairn_heap_record(pid, on, &err) < 0)
+    if (cli_heap_find_process(process, &pid, &err) < 0 || cairn_heap_record(pid, on, &err) < 0)
         return cli_report(&err);
     printf("%d: new blocks are %s\n", pid, on ? "recorded" : "not recorded");
     return CLI_OK;

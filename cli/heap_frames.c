@@ -74,14 +74,24 @@ bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
     }
 }
 
-const char *cli_heap_input(struct cli_args *args)
+static const char *only_operand(struct cli_args *args, const char *what)
 {
     size_t n;
     char **operands = cli_args_operands(args, &n);
     if (n == 1)
         return operands[0];
-    cli_args_wrong(args, n ? "one PID or FILE at a time" : "PID or FILE is missing");
+    cli_args_wrong(args, n ? "one %s at a time" : "%s is missing", what);
     return NULL;
+}
+
+const char *cli_heap_input(struct cli_args *args)
+{
+    return only_operand(args, "PID or FILE");
+}
+
+const char *cli_heap_process(struct cli_args *args)
+{
+    return only_operand(args, "PID or NAME");
 }
 
 int cli_heap_resolver(const struct cli_heap_names *names, int pid,

@@ -12,17 +12,13 @@ static const struct cli_option no_options[] = {{0}};
 static int run_mark(struct cli_args *args)
 {
     struct cairn_err err = {0};
-    const char *value;
-    size_t n;
+    const char *value, *process;
     int pid;
     uint32_t mark;
-    if (cli_args_next(args, &value) == CLI_ARGS_WRONG)
+    if (cli_args_next(args, &value) == CLI_ARGS_WRONG || !(process = cli_heap_process(args)))
         return CLI_USAGE;
-    char **operands = cli_args_operands(args, &n);
-    if (n != 1)
-        return cli_args_wrong(args, n ? "one PID or NAME at a time" : "PID or NAME is missing");
     cli_log_open(0);
-    if (cli_heap_find_process(operands[0], &pid, &err) < 0 || cairn_heap_mark(pid, &mark, &err) < 0)
+    if (cli_heap_find_process(process, &pid, &err) < 0 || cairn_heap_mark(pid, &mark, &err) < 0)
         return cli_report(&err);
     printf("%u\n", mark);
     cli_say("mark %u set: cairn heap leaks --since-mark %u %d", mark, mark, pid);
