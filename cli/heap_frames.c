@@ -14,15 +14,13 @@
 
 enum { FRAMES_MAX = 1024 };
 
-/* 0: no process is called so, or it is no number; then it is a file's name. */
+/* `*ret_pid` is 0 where no process has that name: then it names a file. */
 static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
 {
-    int pids[2];
-    size_t n = 0;
-    *ret_pid = cli_parse_pid(input);
-    if (*ret_pid || strchr(input, '/') || cairn_snapshot_find(input, pids, 2, &n, NULL) < 0 || !n)
+    if (strchr(input, '/'))
         return CAIRN_OK;
-    return cli_heap_find_process(input, ret_pid, err);
+    int code = cli_heap_find_process(input, ret_pid, err);
+    return code == CAIRN_E_ARG ? code : CAIRN_OK; /* several processes: which one is meant? */
 }
 
 int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
