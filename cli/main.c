@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "cli/addr2line.h"
 #include "cli/args.h"
+#include "cli/parts.h"
 #include "cli/remote.h"
 #include "cli/term.h"
 
@@ -95,22 +96,6 @@ static int run_help(char **words)
     return CLI_OK;
 }
 
-static int run_command(const struct cli_command *command, char **words)
-{
-    if (command->run_words)
-        return command->run_words(words);
-    int status = CLI_OK;
-    if (cli_remote_take(command, words, &status))
-        return status;
-    struct cli_args *args = cli_args_new(command, words);
-    if (cli_args_ask_help(args))
-        cli_args_print_help(command);
-    else
-        status = command->run(args);
-    cli_args_free(args);
-    return status;
-}
-
 static int dispatch(char **words)
 {
     if (!words[0]) {
@@ -118,13 +103,13 @@ static int dispatch(char **words)
         return CLI_USAGE;
     }
     if (strcmp(words[0], "--version") == 0 || strcmp(words[0], "-V") == 0)
-        return run_command(&cli_cmd_version, words + 1);
+        return cli_run_command(&cli_cmd_version, words + 1);
     if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0 ||
         strcmp(words[0], "help") == 0)
         return run_help(words + 1);
     const struct cli_command *command = find_command(words[0]);
     if (command)
-        return run_command(command, words + 1);
+        return cli_run_command(command, words + 1);
     return wrong_command(words[0]);
 }
 
@@ -177,13 +162,17 @@ static int finish_stdout(int status)
     return cli_report(&err);
 }
 
-int cli_run_words(char **words)
+static int finish(int status)
 {
-    int status = dispatch(words);
     cli_progress_done();
     status = finish_stdout(status);
     cli_hints_put();
     return status;
+}
+
+int cli_run_words(char **words)
+{
+    return finish(dispatch(words));
 }
 
 int main(int argc, char **argv)
@@ -195,11 +184,6 @@ int main(int argc, char **argv)
     if (cairn_file_guard(&err) < 0)
         return cli_report(&err);
     cli_log_open(0);
-    if (!cli_is_addr2line(argv[0]))
-        return cli_run_words(argv + (argc > 0));
-    int status = cli_addr2line(argv);
-    cli_progress_done();
-    status = finish_stdout(status);
-    cli_hints_put();
-    return status;
+    return cli_is_addr2line(argv[0]) ? finish(cli_addr2line(argv))
+                                     : cli_run_words(argv + (argc > 0));
 }

@@ -41,16 +41,18 @@ static int wrong_part(const struct cli_parts *p, const char *name)
     return CLI_USAGE;
 }
 
-static int run_part(const struct cli_command *part, char **words)
+int cli_run_command(const struct cli_command *command, char **words)
 {
+    if (command->run_words)
+        return command->run_words(words);
     int status = CLI_OK;
-    if (cli_remote_take(part, words, &status))
+    if (cli_remote_take(command, words, &status))
         return status;
-    struct cli_args *args = cli_args_new(part, words);
+    struct cli_args *args = cli_args_new(command, words);
     if (cli_args_ask_help(args))
-        cli_args_print_help(part);
+        cli_args_print_help(command);
     else
-        status = part->run(args);
+        status = command->run(args);
     cli_args_free(args);
     return status;
 }
@@ -71,6 +73,6 @@ int cli_parts_run(const struct cli_parts *p, char **words)
     }
     for (size_t i = 0; p->parts[i]; i++)
         if (strcmp(part_name(p->parts[i]), words[0]) == 0)
-            return run_part(p->parts[i], words + 1);
+            return cli_run_command(p->parts[i], words + 1);
     return wrong_part(p, words[0]);
 }

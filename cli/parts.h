@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that is made of parts: `cairn heap leaks`, `cairn hook plan`. */
+/* What runs a command, and one that is made of parts: `cairn heap leaks`, `cairn hook plan`. */
 #ifndef CAIRN_CLI_PARTS_H
 #define CAIRN_CLI_PARTS_H
 
 #include "cli/args.h"
+
+/* Runs a command or a part, on another machine where the words ask for that (remote.h), or prints
+ * its help. `words` are those behind its name. */
+int cli_run_command(const struct cli_command *command, char **words);
 
 struct cli_parts {
     const struct cli_command *command;
