@@ -94,6 +94,15 @@ bool cli_remote_take(const struct cli_command *command, char **words, int *ret_s
 /* Runs it on all hosts; returns the exit status of the program. */
 int cli_remote_run(struct cli_remote *remote);
 
+/* Between processes of one machine each ASK and each ANSWER is behind its size, in 4 bytes. */
+int cli_remote_write_message(int fd, const void *bytes, size_t size, const char *who,
+                             struct cairn_err *err);
+/* One read of a message: 1 and its bytes, borrowed from `in` until the next call; 0: not all of it
+ * came; negative: the other side, `who`, has gone. `in` is empty before the first call, and the
+ * other side sends no second message before this one is answered. */
+int cli_remote_read_message(int fd, struct cairn_buffer *in, const char *who,
+                            const uint8_t **ret_bytes, size_t *ret_size, struct cairn_err *err);
+
 /* The process that answers ASKs. */
 struct cli_remote_namer {
     int fd; /* -1: there is none */

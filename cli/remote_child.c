@@ -15,7 +15,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/remote.h"
 
 static bool is_far;
@@ -25,34 +24,19 @@ bool cli_remote_is_far(void)
     return is_far;
 }
 
-/* In the child: an ASK and its ANSWER, over the socket, each behind its size. */
+/* In the child: an ASK and its ANSWER, over the socket. */
 static int exchange(void *socket, const void *ask, size_t size, const void **ret_answer,
                     size_t *ret_size, struct cairn_err *err)
 {
-    static struct cairn_buffer answer;
+    static struct cairn_buffer in;
+    static const char who[] = "the near end";
     const int fd = *(const int *)socket;
-    uint32_t n = (uint32_t)size;
-    int code = cairn_write_all(fd, &n, sizeof n, "the near end", err);
-    if (code == CAIRN_OK)
-        code = cairn_write_all(fd, ask, size, "the near end", err);
-    if (code < 0)
-        return code;
-    cairn_buffer_clear(&answer);
-    for (size_t want = sizeof n; answer.size < want;) {
-        if (!cairn_buffer_reserve(&answer, want - answer.size))
-            return cairn_fail_memory(err);
-        ssize_t got = read(fd, answer.data + answer.size, want - answer.size);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return cairn_fail(err, CAIRN_E_IO, "the near end has gone");
-        answer.size += got > 0 ? (size_t)got : 0;
-        if (answer.size == sizeof n && want == sizeof n) {
-            memcpy(&n, answer.data, sizeof n);
-            want += n;
-        }
-    }
-    *ret_answer = answer.data + sizeof n;
-    *ret_size = n;
-    return CAIRN_OK;
+    const uint8_t *answer = NULL;
+    int got = cli_remote_write_message(fd, ask, size, who, err);
+    while (got == 0)
+        got = cli_remote_read_message(fd, &in, who, &answer, ret_size, err);
+    *ret_answer = answer;
+    return got < 0 ? got : CAIRN_OK;
 }
 
 static int ask_names(void *socket, struct cairn_profile *profile, struct cairn_err *err)

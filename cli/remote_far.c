@@ -25,7 +25,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/pass_on.h"
 #include "cli/remote.h"
 #include "cli/remote_child.h"
@@ -102,17 +101,13 @@ static int say_hello(struct far *f, struct cairn_err *err)
 
 static int take_answer(struct far *f, const struct cairn_remote_frame *frame, struct cairn_err *err)
 {
-    uint32_t size = (uint32_t)frame->data_size;
     if (!f->has_asked) /* nobody reads it, and writing it would wait for ever */
         return cairn_fail(err, CAIRN_E_FORMAT, "names that were not asked for");
     f->has_asked = false;
     if (f->child.names < 0)
         return CAIRN_OK;
-    int code = cairn_write_all(f->child.names, &size, sizeof size, "names", err);
-    if (code == CAIRN_OK && size)
-        code = cairn_write_all(f->child.names, frame->data, size, "names", err);
-    if (code < 0) /* the child has gone, and its exit status says how */
-        cli_remote_close(&f->child.names);
+    if (cli_remote_write_message(f->child.names, frame->data, frame->data_size, "names", err) < 0)
+        cli_remote_close(&f->child.names); /* the child has gone, and its exit status says how */
     return CAIRN_OK;
 }
 
@@ -189,30 +184,17 @@ static void pass_output(struct far *f, int *fd, enum cairn_remote_kind kind)
         cli_remote_close(fd);
 }
 
-/* An ASK of the child, behind its size. */
 static void pass_ask(struct far *f)
 {
-    uint32_t size;
-    size_t had = f->ask.size;
-    if (!cairn_buffer_reserve(&f->ask, PIECE)) {
+    const uint8_t *ask;
+    size_t size;
+    int got = cli_remote_read_message(f->child.names, &f->ask, "the child", &ask, &size, NULL);
+    if (got < 0)
         cli_remote_close(&f->child.names);
-        return;
-    }
-    ssize_t n = read(f->child.names, f->ask.data + had, PIECE);
-    if (n <= 0) {
-        if (n == 0 || errno != EINTR)
-            cli_remote_close(&f->child.names);
-        return;
-    }
-    f->ask.size += (size_t)n;
-    if (f->ask.size < sizeof size)
-        return;
-    memcpy(&size, f->ask.data, sizeof size);
-    if (f->ask.size < sizeof size + size)
+    if (got <= 0)
         return;
     f->has_asked = true;
-    (void)cairn_remote_write(CAIRN_REMOTE_ASK, f->ask.data + sizeof size, size, put, f, NULL);
-    f->ask.size = 0;
+    (void)cairn_remote_write(CAIRN_REMOTE_ASK, ask, size, put, f, NULL);
 }
 
 static void write_near(struct far *f)

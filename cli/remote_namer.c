@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +19,8 @@
 #include <cairn/resolve.h>
 
 #include "base/error.h"
-#include "base/escape.h"
-#include "base/file.h"
 #include "cli/namer.h"
+#include "cli/numbers.h"
 #include "cli/remote.h"
 #include "cli/term.h"
 
@@ -31,34 +29,10 @@ enum {
     ASKED_MAX = 64 << 20, /* bytes in all; a resolver keeps every file that it was asked for */
 };
 
-static bool read_all(int fd, void *to, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = read(fd, (char *)to + done, size - done);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-static bool write_sized(int fd, const void *bytes, size_t size)
-{
-    uint32_t head = (uint32_t)size;
-    return cairn_write_all(fd, &head, sizeof head, "names", NULL) == CAIRN_OK &&
-           cairn_write_all(fd, bytes, size, "names", NULL) == CAIRN_OK;
-}
-
 static int add(void *out, const void *bytes, size_t size)
 {
     cairn_buffer_add(out, bytes, size);
     return 0;
-}
-
-static void add_base_name(struct cairn_buffer *out, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    cairn_escape_terminal(out, base, strlen(base));
 }
 
 /* "prog, libc.so.6 and 3 more" of the files that gave names, or of those that gave none. */
@@ -71,7 +45,7 @@ static void add_files(struct cairn_buffer *out, const struct cairn_resolver *res
             continue;
         if (n < FILES_SHOWN) {
             cairn_buffer_str(out, n ? ", " : " (");
-            add_base_name(out, module.path);
+            cli_add_base(out, module.path);
         }
         n++;
     }
@@ -101,21 +75,21 @@ static void say_sums(const struct cairn_resolver *resolver, const struct cairn_r
 static void serve(int fd, struct cairn_resolver *resolver)
 {
     struct cairn_remote_count sums = {0};
-    struct cairn_buffer ask = {0}, answer = {0};
-    uint32_t size;
+    struct cairn_buffer in = {0}, answer = {0};
+    const uint8_t *ask;
+    size_t size;
     uint64_t asked = 0;
-    while (read_all(fd, &size, sizeof size)) {
+    for (int got; (got = cli_remote_read_message(fd, &in, "asks", &ask, &size, NULL)) >= 0;) {
         struct cairn_remote_count count = {.size = sizeof count};
         struct cairn_err err = {0};
-        cairn_buffer_clear(&ask);
+        if (!got)
+            continue;
         cairn_buffer_clear(&answer);
-        if (!cairn_buffer_reserve(&ask, size) || !read_all(fd, ask.data, size))
-            break;
         /* What is no ASK gets no names; the session goes on. */
         asked += size;
-        int code = asked <= ASKED_MAX ? cairn_remote_answer_names(resolver, ask.data, size, add,
-                                                                  &answer, &count, &err)
-                                      : CAIRN_OK;
+        int code = asked <= ASKED_MAX
+                       ? cairn_remote_answer_names(resolver, ask, size, add, &answer, &count, &err)
+                       : CAIRN_OK;
         if (code == CAIRN_OK && answer.failed)
             code = cairn_fail_memory(&err);
         if (code < 0) {
@@ -124,11 +98,11 @@ static void serve(int fd, struct cairn_resolver *resolver)
         }
         sums.n_asked += count.n_asked;
         sums.n_named += count.n_named;
-        if (!write_sized(fd, answer.data, answer.size))
+        if (cli_remote_write_message(fd, answer.data, answer.size, "names", NULL) < 0)
             break;
     }
     say_sums(resolver, &sums);
-    cairn_buffer_done(&ask);
+    cairn_buffer_done(&in);
     cairn_buffer_done(&answer);
 }
 
@@ -175,30 +149,14 @@ int cli_remote_namer_start(const struct cli_remote *remote, struct cli_remote_na
 
 bool cli_remote_namer_send(struct cli_remote_namer *namer, const void *ask, size_t size)
 {
-    return namer->fd >= 0 && write_sized(namer->fd, ask, size);
+    return namer->fd >= 0 &&
+           cli_remote_write_message(namer->fd, ask, size, "names", NULL) == CAIRN_OK;
 }
 
 int cli_remote_namer_read(struct cli_remote_namer *namer, const uint8_t **ret_answer,
                           size_t *ret_size)
 {
-    enum { PIECE = 65536 };
-    uint32_t size;
-    size_t had = namer->in.size;
-    if (!cairn_buffer_reserve(&namer->in, PIECE))
-        return -1;
-    ssize_t n = read(namer->fd, namer->in.data + had, PIECE);
-    if (n <= 0)
-        return n < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : -1;
-    namer->in.size += (size_t)n;
-    if (namer->in.size < sizeof size)
-        return 0;
-    memcpy(&size, namer->in.data, sizeof size);
-    if (namer->in.size < sizeof size + size)
-        return 0;
-    *ret_answer = namer->in.data + sizeof size;
-    *ret_size = size;
-    namer->in.size = 0; /* the next ASK is sent later, so nothing follows */
-    return 1;
+    return cli_remote_read_message(namer->fd, &namer->in, "names", ret_answer, ret_size, NULL);
 }
 
 void cli_remote_namer_end(struct cli_remote_namer *namer)
