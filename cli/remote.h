@@ -23,10 +23,11 @@
 #include <cairn/symbolizer.h>
 
 #include "base/buffer.h"
+#include "base/sha256.h"
 #include "cli/args.h"
 #include "cli/result.h"
 
-enum { CLI_REMOTE_HOSTS_MAX = 1000, CLI_REMOTE_HASH_BYTES = 32 };
+enum { CLI_REMOTE_HOSTS_MAX = 1000 };
 
 /* One machine, and what is to run there. */
 struct cli_remote_host {
@@ -86,7 +87,8 @@ void cli_remote_add_clean_script(struct cairn_buffer *out);
 
 /* Our own build ID in hex, "" where there is none; its file; its SHA-256 in hex. */
 const char *cli_remote_build_id(void);
-int cli_remote_read_program(struct cairn_buffer *ret_bytes, char sha256[65], struct cairn_err *err);
+int cli_remote_read_program(struct cairn_buffer *ret_bytes, char sha256[CAIRN_SHA256_TEXT],
+                            struct cairn_err *err);
 
 /* Runs the command line elsewhere where it asks for that: true, and its exit status. */
 bool cli_remote_take(const struct cli_command *command, char **words, int *ret_status);

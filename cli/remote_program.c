@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Our own program: which build it is, and its bytes, to be sent to another machine. */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/sha256.h"
+#include "base/file.h"
 #include "cli/remote.h"
 
 enum { PROGRAM_MAX = 256 << 20, ID_MAX = 64 };
@@ -57,28 +53,12 @@ const char *cli_remote_build_id(void)
     return text;
 }
 
-int cli_remote_read_program(struct cairn_buffer *ret_bytes, char sha256[65], struct cairn_err *err)
+int cli_remote_read_program(struct cairn_buffer *ret_bytes, char sha256[CAIRN_SHA256_TEXT],
+                            struct cairn_err *err)
 {
-    static const char path[] = "/proc/self/exe";
-    struct stat facts;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code = CAIRN_OK;
-    if (fd < 0 || fstat(fd, &facts) < 0)
-        code = cairn_fail_os(err, errno, "%s: the program to install", path);
-    else if (facts.st_size <= 0 || facts.st_size > PROGRAM_MAX)
-        code = cairn_fail(err, CAIRN_E_LIMIT, "%s: %lld bytes, at most %d can be installed", path,
-                          (long long)facts.st_size, PROGRAM_MAX);
-    else if (!cairn_buffer_reserve(ret_bytes, (size_t)facts.st_size))
-        code = cairn_fail_memory(err);
-    while (code == CAIRN_OK && ret_bytes->size < (size_t)facts.st_size) {
-        ssize_t n =
-            read(fd, ret_bytes->data + ret_bytes->size, (size_t)facts.st_size - ret_bytes->size);
-        if (n <= 0 && errno != EINTR)
-            code = cairn_fail_os(err, n ? errno : EIO, "%s: the program to install", path);
-        ret_bytes->size += n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (code == CAIRN_OK)
-        cairn_sha256_text(cairn_buffer_span(ret_bytes), sha256);
-    return code;
+    int code = cairn_file_slurp("/proc/self/exe", PROGRAM_MAX, ret_bytes, err);
+    if (code < 0)
+        return cairn_fail_in(err, code, "the program to install");
+    cairn_sha256_text(cairn_buffer_span(ret_bytes), sha256);
+    return CAIRN_OK;
 }

@@ -177,7 +177,7 @@ static void loop(struct run *run)
 /* The namer comes first: it must not hold the ends of connections that are not its own. */
 static int start(struct run *run, struct cairn_err *err)
 {
-    char sha256[65] = "";
+    char sha256[CAIRN_SHA256_TEXT] = "";
     int code = CAIRN_OK;
     run->namer.fd = -1;
     run->sessions = calloc(run->n, sizeof *run->sessions);

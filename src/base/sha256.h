@@ -5,7 +5,7 @@
 
 #include "base/span.h"
 
-enum { CAIRN_SHA256_BYTES = 32, CAIRN_SHA256_TEXT = 65 };
+enum { CAIRN_SHA256_TEXT = 65 };
 
 /* In hex, with a NUL. */
 void cairn_sha256_text(struct cairn_span bytes, char ret_text[CAIRN_SHA256_TEXT]);
