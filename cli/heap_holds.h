@@ -31,9 +31,6 @@ int cli_holds_order(const struct cairn_heap_holds *holds, uint64_t n_shown, size
 /* "cache in /usr/bin/server", with C++ names as people write them. */
 void cli_holds_add_name(struct cairn_buffer *out, const char *name);
 
-/* "variable", "stack", ...: for JSON. */
-const char *cli_holds_root_kind(enum cairn_heap_root root);
-
 /* What was read, on stderr. */
 void cli_holds_say(struct cairn_heap_holds *holds);
 

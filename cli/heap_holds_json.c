@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/heap_holds.h"
 
-const char *cli_holds_root_kind(enum cairn_heap_root root)
+static const char *kind_of(enum cairn_heap_root root)
 {
     static const char *const kinds[] = {
         [CAIRN_HEAP_ROOT_VARIABLE] = "variable",  [CAIRN_HEAP_ROOT_THREAD_LOCAL] = "thread-local",
@@ -32,7 +32,7 @@ static void put_root(struct cairn_json *json, struct cairn_heap_holds *holds,
                      const struct cairn_heap_holds_path *p)
 {
     cairn_json_open(json, "root", '{');
-    cairn_json_str(json, "kind", cli_holds_root_kind(p->root));
+    cairn_json_str(json, "kind", kind_of(p->root));
     put_name(json, p->name);
     cairn_json_hex(json, "address", p->va);
     cairn_json_i64(json, "tid", p->tid);

@@ -61,10 +61,6 @@ extern const struct cli_option cli_remote_options[];
 int cli_remote_read(const struct cli_command *command, char **words, struct cli_remote *ret_remote);
 void cli_remote_done(struct cli_remote *remote);
 
-/* Splits "HOST:TARGET"; false where the word is none, or the name of a file that is there. Both
- * parts are to be freed. */
-bool cli_remote_split(const char *word, char **ret_host, char **ret_target);
-
 /* A name that a host can have: false after having said why it has not. */
 bool cli_remote_host_is_sound(const char *name);
 

@@ -88,7 +88,9 @@ bool cli_remote_host_is_sound(const char *name)
     return false;
 }
 
-bool cli_remote_split(const char *word, char **ret_host, char **ret_target)
+/* Splits "HOST:TARGET"; false where the word is none, or the name of a file that is there. Both
+ * parts are to be freed. */
+static bool split(const char *word, char **ret_host, char **ret_target)
 {
     const char *colon = strrchr(word, ':');
     if (!colon || colon == word || !colon[1] || word[0] == '-' || word[0] == '/' ||
@@ -157,7 +159,7 @@ static void add_target(struct reading *r, const char *text, bool is_pid, bool is
 {
     struct target target = {.text = text, .is_pid = is_pid, .is_plain = is_plain};
     char *host, *rest;
-    if (!is_plain && cli_remote_split(text, &host, &rest)) {
+    if (!is_plain && split(text, &host, &rest)) {
         target.host = (char *)own(r->remote, host);
         target.text = own(r->remote, rest);
     }

@@ -44,6 +44,12 @@ static bool is_live_text(const struct run *run)
     return !run->remote->out && run->n == 1;
 }
 
+static bool has_text_left(const struct run *run)
+{
+    const struct cli_remote_session *s = run->sessions;
+    return is_live_text(run) && s->out.size > s->out_pos && !run->is_closed;
+}
+
 /* What `stdout` is full of holds back the host that fills it. */
 static bool is_held_back(const struct run *run, const struct cli_remote_session *s)
 {
@@ -59,10 +65,8 @@ static void set_fds(struct run *run)
         at[1] = (struct pollfd){.fd = s->send.size > s->sent ? s->to : -1, .events = POLLOUT};
         at[2] = (struct pollfd){.fd = s->notes, .events = POLLIN};
     }
-    const struct cli_remote_session *only = run->sessions;
-    bool has_text = is_live_text(run) && only->out.size > only->out_pos && !run->is_closed;
     at[0] = (struct pollfd){.fd = run->named ? run->namer.fd : -1, .events = POLLIN};
-    at[1] = (struct pollfd){.fd = has_text ? STDOUT_FILENO : -1, .events = POLLOUT};
+    at[1] = (struct pollfd){.fd = has_text_left(run) ? STDOUT_FILENO : -1, .events = POLLOUT};
 }
 
 static void ask_namer(struct run *run)
@@ -70,14 +74,12 @@ static void ask_namer(struct run *run)
     for (size_t i = 0; i < run->n && !run->named; i++) {
         struct cli_remote_session *s = &run->sessions[i];
         /* One that asks on and reads no answer is left to wait. */
-        if (!s->has_ask || s->is_asked || s->state == CLI_REMOTE_DONE || s->send.size > s->sent)
+        if (!s->has_ask || s->state == CLI_REMOTE_DONE || s->send.size > s->sent)
             continue;
-        if (cli_remote_namer_send(&run->namer, s->ask.data, s->ask.size)) {
-            s->is_asked = true;
+        if (cli_remote_namer_send(&run->namer, s->ask.data, s->ask.size))
             run->named = s;
-        } else {
+        else
             cli_remote_session_answer(s, NULL, 0);
-        }
     }
 }
 
@@ -140,12 +142,6 @@ static size_t count_open(const struct run *run)
     for (size_t i = 0; i < run->n; i++)
         n += run->sessions[i].state != CLI_REMOTE_DONE;
     return n;
-}
-
-static bool has_text_left(const struct run *run)
-{
-    const struct cli_remote_session *s = run->sessions;
-    return is_live_text(run) && s->out.size > s->out_pos && !run->is_closed;
 }
 
 /* One that is not read cannot be said to be silent: a pager may hold our stdout for long. */

@@ -26,7 +26,8 @@ enum {
 static const uint64_t BEAT_NS = 500000000, SILENCE_NS = 10000000000, HELLO_NS = 120000000000,
                       FRAME_NS = 60000000000;
 
-void cli_remote_say(const struct cli_remote_session *s, const char *line, size_t size)
+/* "HOST: LINE" on stderr, escaped. */
+static void say(const struct cli_remote_session *s, const char *line, size_t size)
 {
     struct cairn_buffer text = {0};
     cairn_escape_terminal(&text, s->host->name, strlen(s->host->name));
@@ -129,7 +130,7 @@ static void add_lines(struct cli_remote_session *s, struct cairn_buffer *line, c
         if (line->size) {
             cairn_buffer_clear(&s->last);
             cairn_buffer_add(&s->last, line->data, line->size);
-            cli_remote_say(s, cairn_buffer_text(line), line->size);
+            say(s, cairn_buffer_text(line), line->size);
         }
         cairn_buffer_clear(line);
     }
@@ -154,8 +155,8 @@ static int take_hello(struct cli_remote_session *s, const struct cairn_remote_fr
                       struct cairn_err *err)
 {
     char line[512];
-    s->hello.size = sizeof s->hello;
-    int code = cairn_remote_read_hello(frame->data, frame->data_size, &s->hello, err);
+    struct cairn_remote_hello hello = {.size = sizeof hello};
+    int code = cairn_remote_read_hello(frame->data, frame->data_size, &hello, err);
     if (code < 0) {
         if (code == CAIRN_E_SUPPORT)
             cairn_hint(err, "install this version there, or give --install where there is none");
@@ -169,10 +170,9 @@ static int take_hello(struct cli_remote_session *s, const struct cairn_remote_fr
     if (s->remote->out && (s->remote->result != CLI_RESULT_RAW || s->remote->symbols_there))
         run.wishes |= CAIRN_REMOTE_NAME_OUTPUT;
     if (s->remote->verbosity) {
-        snprintf(line, sizeof line, "cairn %s on %s (%s), user %u, abilities %llx", s->hello.cairn,
-                 s->hello.host, s->hello.machine, s->hello.uid,
-                 (unsigned long long)s->hello.abilities);
-        cli_remote_say(s, line, strlen(line));
+        snprintf(line, sizeof line, "cairn %s on %s (%s), user %u, abilities %llx", hello.cairn,
+                 hello.host, hello.machine, hello.uid, (unsigned long long)hello.abilities);
+        say(s, line, strlen(line));
     }
     s->state = CLI_REMOTE_RUNNING;
     return cairn_remote_write_run(&run, put, s, err);
@@ -181,7 +181,6 @@ static int take_hello(struct cli_remote_session *s, const struct cairn_remote_fr
 static int take_out(struct cli_remote_session *s, const struct cairn_remote_frame *frame,
                     struct cairn_err *err)
 {
-    s->n_out += frame->data_size;
     if (s->out.size - s->out_pos + frame->data_size > OUT_MAX)
         return cairn_fail(err, CAIRN_E_LIMIT, "it sent more than %d MiB", OUT_MAX >> 20);
     cairn_buffer_add(&s->out, frame->data, frame->data_size);
@@ -196,7 +195,6 @@ static int take_ask(struct cli_remote_session *s, const struct cairn_remote_fram
     cairn_buffer_clear(&s->ask);
     cairn_buffer_add(&s->ask, frame->data, frame->data_size);
     s->has_ask = true;
-    s->is_asked = false;
     return s->ask.failed ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
@@ -261,7 +259,7 @@ static int take_absent(struct cli_remote_session *s, const char *line,
         return cairn_fail(err, CAIRN_E_FORMAT, "it wants the program twice");
     s->was_sent_program = true;
     if (s->remote->verbosity)
-        cli_remote_say(s, folder, strlen(folder));
+        say(s, folder, strlen(folder));
     cairn_remote_reader_restart(s->reader);
     return put(s, program->data, program->size) == 0 ? CAIRN_OK : cairn_fail_memory(err);
 }
@@ -393,11 +391,10 @@ void cli_remote_session_cancel(struct cli_remote_session *s)
         fail(s, NULL, "given up before it answered");
     else if (s->state == CLI_REMOTE_RUNNING)
         send_frame(s, CAIRN_REMOTE_CANCEL, NULL, 0);
-    s->is_cancelled = true;
 }
 
 void cli_remote_session_answer(struct cli_remote_session *s, const void *answer, size_t size)
 {
-    s->has_ask = s->is_asked = false;
+    s->has_ask = false;
     send_frame(s, CAIRN_REMOTE_ANSWER, answer, size <= CAIRN_REMOTE_FRAME_MAX ? size : 0);
 }

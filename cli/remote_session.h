@@ -24,13 +24,11 @@ struct cli_remote_session {
     size_t sent;
     struct cairn_buffer out; /* of the far command's stdout, from `out_pos` on */
     size_t out_pos;
-    uint64_t n_out;                 /* bytes in all */
     struct cairn_buffer line, note; /* begun lines of its stderr, and of the client's own */
     struct cairn_buffer last;       /* the last whole line of either */
     struct cairn_buffer ask;        /* waits for the namer */
-    bool has_ask, is_asked, is_cancelled, was_sent_program;
+    bool has_ask, was_sent_program;
     uint64_t heard_ns, frame_ns, beat_ns, began_ns, ended_ns, received_bytes;
-    struct cairn_remote_hello hello;
     int status; /* of the far command; CLI_FAILED where it failed */
     bool failed;
     struct cairn_err err; /* why */
@@ -55,8 +53,5 @@ void cli_remote_session_cancel(struct cli_remote_session *s);
 void cli_remote_session_answer(struct cli_remote_session *s, const void *answer, size_t size);
 /* Ends it for this reason. */
 void cli_remote_session_fail(struct cli_remote_session *s, const struct cairn_err *err);
-
-/* "HOST: LINE" on stderr, escaped. */
-void cli_remote_say(const struct cli_remote_session *s, const char *line, size_t size);
 
 #endif /* CAIRN_CLI_REMOTE_SESSION_H */
