@@ -12,20 +12,13 @@
 #include "cli/hook.h"
 #include "cli/term.h"
 
-enum { JSON, VERBOSE };
-static const struct cli_option options[] = {
-    [JSON] = {"json", 0, NULL, "print one JSON object"},
-    [VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
-    {0}};
-
 enum { N_WAYS = CAIRN_HOOK_WAY_BRANCH + 1, NAME_COLUMNS = 28, BYTES_COLUMNS = 15 };
 
 struct job {
-    int pid; /* 0: of a file */
-    bool as_json;
+    struct cli_hook_query query;
     struct cairn_buffer out;
     struct cairn_json json;
-    struct cairn_maps *maps; /* of `pid`, read when a hook of another tool is found */
+    struct cairn_maps *maps; /* of the process, read when a hook of another tool is found */
     uint64_t n[N_WAYS], n_all;
 };
 
@@ -46,14 +39,14 @@ static void add_bytes(struct cairn_buffer *out, const uint8_t *bytes, const uint
 /* As the file counts addresses, or, of a process, as it does. */
 static uint64_t shown(const struct job *job, const struct cairn_planned *p, uint64_t va)
 {
-    return job->pid ? va : va - p->load_base;
+    return job->query.pid ? va : va - p->load_base;
 }
 
 /* What is mapped where a hook of another tool leads; "": nothing with a name. */
 static const char *name_place(struct job *job, uint64_t va)
 {
-    if (!job->maps && job->pid && va)
-        (void)cairn_maps_read_pid(job->pid, &job->maps, NULL);
+    if (!job->maps && job->query.pid && va)
+        (void)cairn_maps_read_pid(job->query.pid, &job->maps, NULL);
     const struct cairn_map *map = job->maps ? cairn_maps_find(job->maps, va) : NULL;
     return map ? map->path : "";
 }
@@ -84,7 +77,7 @@ static void add_way(struct job *job, const struct cairn_planned *p)
     if (plan->pad_bytes)
         cairn_buffer_printf(&job->out, ", padding at 0x%llx",
                             (unsigned long long)shown(job, p, plan->pad_va));
-    if (plan->how == CAIRN_HOOK_WAY_PUN && job->pid)
+    if (plan->how == CAIRN_HOOK_WAY_PUN && job->query.pid)
         cairn_buffer_printf(&job->out, ", island at 0x%llx", (unsigned long long)plan->island_va);
     cairn_buffer_done(&bytes);
 }
@@ -139,7 +132,7 @@ static void put_way_members(struct job *job, const struct cairn_planned *p)
         cairn_json_hex(json, "pad", shown(job, p, plan->pad_va));
         put_bytes(json, "pad_before", plan->pad_before, NULL, plan->pad_bytes);
     }
-    if (plan->how == CAIRN_HOOK_WAY_PUN && job->pid)
+    if (plan->how == CAIRN_HOOK_WAY_PUN && job->query.pid)
         cairn_json_hex(json, "island", plan->island_va);
 }
 
@@ -165,7 +158,7 @@ static int show(void *context, const struct cairn_planned *p)
     struct job *job = context;
     job->n[p->plan->way]++;
     job->n_all++;
-    if (job->as_json)
+    if (job->query.json)
         put_object(job, p);
     else
         put_line(job, p);
@@ -178,7 +171,7 @@ static void put_sum(struct job *job)
     static const enum cairn_hook_way order[N_WAYS] = {CAIRN_HOOK_WAY_ONE,    CAIRN_HOOK_WAY_PAD,
                                                       CAIRN_HOOK_WAY_PUN,    CAIRN_HOOK_WAY_LATE,
                                                       CAIRN_HOOK_WAY_BRANCH, CAIRN_HOOK_WAY_NONE};
-    if (job->as_json) {
+    if (job->query.json) {
         cairn_json_open(&job->json, "sum", '{');
         cairn_json_u64(&job->json, "functions", job->n_all);
         for (size_t i = 0; i < N_WAYS; i++)
@@ -200,22 +193,24 @@ static void put_sum(struct job *job)
     cairn_buffer_char(&job->out, '\n');
 }
 
-static int work(struct job *job, const char *input, const struct cairn_plans_opts *opts)
+static int work(struct job *job)
 {
+    const struct cairn_plans_opts opts = {
+        .size = sizeof opts, .names = job->query.names, .n_names = job->query.n_names};
     struct cairn_err err = {0};
-    if (job->as_json) {
+    if (job->query.json) {
         job->json = (struct cairn_json){.out = &job->out};
         cairn_json_open(&job->json, NULL, '{');
         cairn_json_open(&job->json, "functions", '[');
     }
-    int code = job->pid ? cairn_plans_of_pid(job->pid, opts, show, job, &err)
-                        : cairn_plans_of_file(input, opts, show, job, &err);
+    int code = job->query.pid ? cairn_plans_of_pid(job->query.pid, &opts, show, job, &err)
+                              : cairn_plans_of_file(job->query.input, &opts, show, job, &err);
     if (code < 0 && !(code == CAIRN_E_MISSING && job->n_all))
         return job->out.failed ? (cli_say("out of memory"), CLI_FAILED) : cli_report(&err);
-    if (job->as_json)
+    if (job->query.json)
         cairn_json_close(&job->json, ']');
     put_sum(job);
-    if (job->as_json)
+    if (job->query.json)
         cairn_json_close(&job->json, '}');
     fwrite(job->out.data, 1, job->out.size, stdout);
     return code < 0 ? cli_report(&err) : CLI_OK;
@@ -224,23 +219,9 @@ static int work(struct job *job, const char *input, const struct cairn_plans_opt
 static int run(struct cli_args *args)
 {
     struct job job = {0};
-    const char *value;
-    size_t n;
-    int row, verbosity = 0;
-    while ((row = cli_args_next(args, &value)) >= 0) {
-        job.as_json |= row == JSON;
-        verbosity += row == VERBOSE;
-    }
-    if (row == CLI_ARGS_WRONG)
+    if (!cli_hook_take_query(args, false, &job.query))
         return CLI_USAGE;
-    char **operands = cli_args_operands(args, &n);
-    if (!n)
-        return cli_args_wrong(args, "FILE or PID is missing");
-    cli_log_open(verbosity);
-    job.pid = cli_parse_pid(operands[0]);
-    const struct cairn_plans_opts opts = {
-        .size = sizeof opts, .names = (const char *const *)operands + 1, .n_names = n - 1};
-    int status = work(&job, operands[0], &opts);
+    int status = work(&job);
     cairn_maps_free(job.maps);
     cairn_buffer_done(&job.out);
     return status;
@@ -250,6 +231,6 @@ const struct cli_command cli_hook_plan = {
     .name = "hook plan",
     .summary = "list how each function can be diverted by changing one instruction",
     .usage = (const char *const[]){"hook plan FILE|PID [FUNCTION...]", NULL},
-    .options = options,
+    .options = cli_hook_query_options,
     .run = run,
 };

@@ -11,17 +11,10 @@
 #include "cli/hook.h"
 #include "cli/term.h"
 
-enum { JSON, VERBOSE };
-static const struct cli_option options[] = {
-    [JSON] = {"json", 0, NULL, "print one JSON object"},
-    [VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
-    {0}};
-
 enum { NAME_COLUMNS = 26, RELOCATION_COLUMNS = 19 };
 
 struct job {
-    int pid; /* 0: of a file */
-    bool as_json;
+    struct cli_hook_query query;
     struct cairn_buffer out;
     struct cairn_json json;
     uint64_t n;
@@ -58,7 +51,7 @@ static void put_line(struct job *job, const struct cairn_slot_found *slot)
                         NAME_COLUMNS, cairn_buffer_text(&name), RELOCATION_COLUMNS,
                         slot->relocation);
     cairn_buffer_done(&name);
-    if (job->pid) {
+    if (job->query.pid) {
         cairn_buffer_str(&job->out, "  ");
         add_escaped(&job->out, slot->module);
         cairn_buffer_str(&job->out, "  -> ");
@@ -91,29 +84,31 @@ static int show(void *context, const struct cairn_slot_found *slot)
 {
     struct job *job = context;
     job->n++;
-    if (job->as_json)
+    if (job->query.json)
         put_object(job, slot);
     else
         put_line(job, slot);
     return job->out.failed;
 }
 
-static int work(struct job *job, char **operands, size_t n)
+static int work(struct job *job)
 {
-    const char *const *names = (const char *const *)operands + 1;
+    const struct cli_hook_query *query = &job->query;
     struct cairn_err err = {0};
-    if (job->as_json) {
+    if (job->query.json) {
         job->json = (struct cairn_json){.out = &job->out};
         cairn_json_open(&job->json, NULL, '{');
         cairn_json_open(&job->json, "slots", '[');
     }
-    int code = job->pid ? cairn_slots_of_pid(job->pid, names, n - 1, show, job, &err)
-                        : cairn_slots_of_file(operands[0], names, n - 1, show, job, &err);
+    int code =
+        query->pid
+            ? cairn_slots_of_pid(query->pid, query->names, query->n_names, show, job, &err)
+            : cairn_slots_of_file(query->input, query->names, query->n_names, show, job, &err);
     if (job->out.failed)
         return cli_say("out of memory"), CLI_FAILED;
     if (code < 0 && !(code == CAIRN_E_MISSING && job->n))
         return cli_report(&err);
-    if (job->as_json) {
+    if (job->query.json) {
         cairn_json_close(&job->json, ']');
         cairn_json_close(&job->json, '}');
     }
@@ -124,21 +119,9 @@ static int work(struct job *job, char **operands, size_t n)
 static int run(struct cli_args *args)
 {
     struct job job = {0};
-    const char *value;
-    size_t n;
-    int row, verbosity = 0;
-    while ((row = cli_args_next(args, &value)) >= 0) {
-        job.as_json |= row == JSON;
-        verbosity += row == VERBOSE;
-    }
-    if (row == CLI_ARGS_WRONG)
+    if (!cli_hook_take_query(args, true, &job.query))
         return CLI_USAGE;
-    char **operands = cli_args_operands(args, &n);
-    if (n < 2)
-        return cli_args_wrong(args, n ? "NAME is missing" : "FILE or PID is missing");
-    cli_log_open(verbosity);
-    job.pid = cli_parse_pid(operands[0]);
-    int status = work(&job, operands, n);
+    int status = work(&job);
     cairn_buffer_done(&job.out);
     return status;
 }
@@ -147,6 +130,6 @@ const struct cli_command cli_hook_slots = {
     .name = "hook slots",
     .summary = "list the slots that lead to functions, and where they lead now",
     .usage = (const char *const[]){"hook slots FILE|PID NAME...", NULL},
-    .options = options,
+    .options = cli_hook_query_options,
     .run = run,
 };
