@@ -12,8 +12,8 @@
 #include "cli/remote.h"
 #include "cli/term.h"
 
-/* Its own rows are those that other commands have beside theirs. */
-enum { OPT_HOST, OPT_RSH, N_USED };
+/* The first rows of cli_remote_options; the others mean nothing here. */
+enum { OPT_HOST, OPT_RSH };
 
 __attribute__((noreturn)) static void become_shell(const char *const *argv, int in, int out)
 {

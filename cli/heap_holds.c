@@ -25,11 +25,12 @@ enum option {
 
 static const struct cli_option options[] = {
     [OPTION_PATHS] = {"paths", 0, "N",
-                      "of N pointers to the block the paths, the shortest first (default: 1)"},
+                      "print the paths to N pointers to the block, the shortest first "
+                      "(default: 1)"},
     [OPTION_DOMINATORS] = {"dominators", 0, NULL,
-                           "what keeps most: what would be free if this were not there, as a tree"},
+                           "print what keeps most, as a tree: what would be free without each row"},
     [OPTION_TOP] = {"top", 'n', "N",
-                    "of the tree the N largest rows, 0 for all of them (default: 40)"},
+                    "print the N largest rows of the tree, 0 for all of them (default: 40)"},
     [OPTION_OUTPUT] = {"output", 'o', "FILE",
                        "write the tree as a profile, or as a flame graph where FILE ends in .html "
                        "or .svg"},

@@ -115,7 +115,7 @@ static bool parse(struct job *job, const char **ret_input)
     return n == 1;
 }
 
-/* Rules of the C library's own buffers are not asked: those are held. */
+/* Without the default suppressions of the C library's own buffers: those are held, not lost. */
 static int leave_out(struct cli_heap_wanted *wanted, struct cairn_heap_lost *lost,
                      struct cairn_err *err)
 {
@@ -129,7 +129,7 @@ static int leave_out(struct cli_heap_wanted *wanted, struct cairn_heap_lost *los
     if (code == CAIRN_OK)
         code = cairn_heap_suppress(wanted->suppressions, lost->profile, lost->possibly,
                                    &lost->n_possibly, err);
-    if (code == CAIRN_OK) /* the last call is what is told of */
+    if (code == CAIRN_OK) /* last: cli_heap_say_suppressed() reports this call */
         code = cairn_heap_suppress(wanted->suppressions, lost->profile, lost->lost, &lost->n_lost,
                                    err);
     return code;

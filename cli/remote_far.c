@@ -6,8 +6,8 @@
  *            ──► CANCEL ──► SIGINT ──►                         ├─ stderr ──► ERR
  *            ──► ANSWER ──► its socket of names ◄── ASK ◄──────┘
  *
- * The end of stdin, silence, or bytes that make no sense end the child: nobody would read what it
- * captures. It gets a SIGTERM, by which commands detach and end, and a second later a SIGKILL.
+ * The end of stdin, silence, or bytes that make no sense end the child: what it captures would be
+ * lost. It gets a SIGTERM, by which commands detach and end, and a second later a SIGKILL.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static int put(void *far, const void *bytes, size_t size)
     return f->send.failed;
 }
 
-/* Whoever is to read this has gone: ends what runs. */
+/* The near end has gone: ends the child. */
 static void lose(struct far *f)
 {
     if (f->is_lost)
@@ -101,7 +101,7 @@ static int say_hello(struct far *f, struct cairn_err *err)
 
 static int take_answer(struct far *f, const struct cairn_remote_frame *frame, struct cairn_err *err)
 {
-    if (!f->has_asked) /* nobody reads it, and writing it would wait for ever */
+    if (!f->has_asked) /* the child reads none, and writing it could block */
         return cairn_fail(err, CAIRN_E_FORMAT, "names that were not asked for");
     f->has_asked = false;
     if (f->child.names < 0)

@@ -50,7 +50,7 @@ static bool has_text_left(const struct run *run)
     return is_live_text(run) && s->out.size > s->out_pos && !run->is_closed;
 }
 
-/* What `stdout` is full of holds back the host that fills it. */
+/* While stdout is full, no more is read from the host that fills it. */
 static bool is_held_back(const struct run *run, const struct cli_remote_session *s)
 {
     return is_live_text(run) && s->out.size - s->out_pos > OUT_WAITS;
@@ -144,7 +144,7 @@ static size_t count_open(const struct run *run)
     return n;
 }
 
-/* One that is not read cannot be said to be silent: a pager may hold our stdout for long. */
+/* A host that is not read does not count as silent: a pager may block our stdout for long. */
 static void tick(const struct run *run, struct cli_remote_session *s)
 {
     if (is_held_back(run, s))

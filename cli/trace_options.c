@@ -101,8 +101,8 @@ const struct cli_option cli_trace_options[] = {
                       "with --output: keep each event too, with its time, arguments and stack, as "
                       "a marker of the profile; at most 500,000"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
-    [OPT_EVERY] = {"every", 0, "N", "of all events each Nth alone; the others are filtered out"},
-    [OPT_DEPTH] = {"depth", 0, "N", "of each stack the N innermost frames"},
+    [OPT_EVERY] = {"every", 0, "N", "report every Nth event alone; the others are filtered out"},
+    [OPT_DEPTH] = {"depth", 0, "N", "keep the N innermost frames of each stack"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
     [OPT_SIGNAL] = {"signal", 0, "SIG", "send SIG to the process at each event"},

@@ -31,17 +31,17 @@ struct cairn_attach_opts {
     uint64_t sample_bytes; /* one block in so many bytes is recorded; 0: all */
     uint32_t depth;        /* frames that are kept of a stack; 0: 1,024 */
     uint32_t no_stacks;
-    cairn_attach_say_fn *say; /* NULL: nobody listens */
+    cairn_attach_say_fn *say; /* NULL: nothing is reported */
     void *say_context;
 };
 
 /* What was done. Set .size. */
 struct cairn_attach_report {
     size_t size;
-    uint64_t took_ns;     /* all of it, */
-    uint64_t held_ns;     /* for so long a thread of the process stood, 0: none was held, */
-    int held_tid;         /* that one, */
-    uint32_t mended;      /* and its call had to be begun anew */
+    uint64_t took_ns;     /* the whole call */
+    uint64_t held_ns;     /* how long a thread of the process was held; 0: none was */
+    int held_tid;         /* that thread */
+    uint32_t mended;      /* 1: its system call had to be started again */
     uint32_t n_functions; /* lead to the tracker now; after a detach: do not any more */
     uint32_t n_one, n_pad, n_pun, n_late; /* of these by the way it was done (<cairn/hook.h>) */
     uint32_t n_refused;                   /* functions of the allocator that stay as they are */
@@ -60,8 +60,8 @@ CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 
 /* Every changed byte is as before, and checked; the state is closed, and can be read as long as the
- * process runs. CAIRN_E_MISSING: nobody attached to it. Also mends what an attach left behind that
- * was killed. */
+ * process runs. CAIRN_E_MISSING: no tracker was attached. Also mends what a killed attach left
+ * behind. */
 CAIRN_API int cairn_detach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 

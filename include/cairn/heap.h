@@ -369,7 +369,7 @@ enum cairn_heap_turn {
     CAIRN_HEAP_TURN_RUNS,
     CAIRN_HEAP_TURN_STANDS, /* with hold_exit: it is at its end, behind its destructors, its memory
                                is whole, and cairn_heap_lost() can look at it (at_exit) */
-    CAIRN_HEAP_TURN_ENDED /* `*ret_status` is as waitpid(2) has it; the last time that it is told */
+    CAIRN_HEAP_TURN_ENDED   /* `*ret_status` is as waitpid(2) has it; reported once */
 };
 CAIRN_API enum cairn_heap_turn cairn_heap_session_turn(struct cairn_heap_session *session,
                                                        int *ret_status);

@@ -24,11 +24,12 @@ extern "C" {
 /* Set .size; zero means the default. */
 struct cairn_heap_holds_opts {
     size_t size;
-    /* Any address in the block that is asked about. Of several the first one that is held, else the
-     * first that lives. None: dominators alone. Borrowed until the call returns. */
+    /* Any address in the block that is asked about. If there are several, the first block that is
+     * held counts, else the first live one. If there are none, only dominators can be asked
+     * for. Borrowed until the call returns. */
     const uint64_t *vas;
     size_t n_vas;
-    size_t n_paths; /* pointers to the block whose paths are told; 0: one */
+    size_t n_paths; /* pointers to the block whose paths are reported; 0: one */
     int dominators; /* nonzero: cairn_heap_holds_node() is asked for */
     int consistent; /* nonzero: the process is stopped while it is read */
 };
@@ -41,7 +42,7 @@ CAIRN_API int cairn_heap_holds_new(int pid, const struct cairn_heap_holds_opts *
                                    struct cairn_heap_holds **ret_holds, struct cairn_err *err);
 CAIRN_API void cairn_heap_holds_free(struct cairn_heap_holds *holds); /* accepts NULL */
 
-/* Stacks of what is told; name it before frames are asked for. Both are borrowed. */
+/* The stacks of all that is reported; name its frames before they are read. Both are borrowed. */
 CAIRN_API struct cairn_profile *cairn_heap_holds_profile(struct cairn_heap_holds *holds);
 CAIRN_API struct cairn_heap *cairn_heap_holds_heap(struct cairn_heap_holds *holds);
 

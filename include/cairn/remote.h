@@ -127,7 +127,7 @@ typedef int (*cairn_remote_exchange_fn)(void *ctx, const void *ask, size_t size,
                                         struct cairn_err *err);
 
 /* Far end: names frames of files with a build ID by asking, and leaves the others as they are.
- * CAIRN_E_FORMAT: the answer is none. */
+ * CAIRN_E_FORMAT: the answer is damaged. */
 CAIRN_API int cairn_remote_ask_names(struct cairn_profile *profile,
                                      cairn_remote_exchange_fn exchange, void *ctx,
                                      struct cairn_err *err);

@@ -120,8 +120,8 @@ CAIRN_API int cairn_resolve_profile(struct cairn_resolver *resolver, struct cair
                                     struct cairn_err *err);
 
 /* Asked first by every cairn_resolve_profile() of this program from now on: names what it can, and
- * the resolver names the rest. Negative: that call fails. NULL: nobody is asked. Set it while no
- * other thread resolves. */
+ * the resolver names the rest. Negative: that call fails. NULL: the resolver alone names. Set it
+ * while no other thread resolves. */
 typedef int (*cairn_names_fn)(void *ctx, struct cairn_profile *profile, struct cairn_err *err);
 CAIRN_API void cairn_resolve_ask_first(cairn_names_fn ask, void *ctx);
 

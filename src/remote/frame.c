@@ -90,7 +90,7 @@ int cairn_remote_reader_add(struct cairn_remote_reader *reader, const void *byte
     return reader->in.failed ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
-/* The rest of what came before the magic told of the terminal. */
+/* Undoes the terminal in the bytes that are here already, behind the magic. */
 static int turn_rest(struct cairn_remote_reader *reader, struct cairn_err *err)
 {
     struct cairn_buffer raw = reader->in;
