@@ -55,17 +55,6 @@ static bool is_wanted(struct run *run, const struct cairn_slot *slot)
     return wanted;
 }
 
-static bool is_own_code(const struct run *run, uint64_t va)
-{
-    uint64_t vaddr = va - run->load_base;
-    for (uint32_t i = 0; i < run->image->n_segments; i++) {
-        const struct cairn_slots_segment *s = &run->image->segments[i];
-        if (s->is_executable && vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory)
-            return true;
-    }
-    return false;
-}
-
 static void read_value(const struct run *run, const struct cairn_slot *slot,
                        struct cairn_slot_found *found)
 {
@@ -78,7 +67,8 @@ static void read_value(const struct run *run, const struct cairn_slot *slot,
         found->value = found->value << 8 | word[i];
     const struct cairn_map *map = cairn_maps_find(run->maps, found->value);
     found->leads_into = map && *map->path ? map->path : NULL;
-    found->is_bound = slot->is_defined || !is_own_code(run, found->value);
+    found->is_bound =
+        slot->is_defined || !cairn_slots_is_code(run->image, found->value - run->load_base);
 }
 
 static int report(void *context, const struct cairn_slot *slot)
