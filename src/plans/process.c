@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "plans/mapped.h"
 #include "plans/piece.h"
+#include "proc/free_space.h"
 #include "proc/mem.h"
 
 enum { CODE_MAX = 512 << 20, WHERE_BYTES = 32 };
@@ -25,20 +26,10 @@ struct process {
     unsigned n_read;
 };
 
-/* The lowest free place: maps are sorted and do not overlap. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes)
 {
     const struct process *p = context;
-    for (size_t i = 0; i < cairn_maps_count(p->maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(p->maps, i);
-        const uint64_t last_page = (low + n_bytes - 1) & ~(p->page - 1);
-        if (map->end <= (low & ~(p->page - 1)))
-            continue;
-        if (map->start > last_page)
-            break;
-        low = map->end;
-    }
-    return low <= high && high - low >= n_bytes ? low : 0;
+    return cairn_free_space_find(p->maps, p->page, low, high, n_bytes);
 }
 
 static bool is_same_file(const struct cairn_map *a, const struct cairn_map *b)
