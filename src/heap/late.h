@@ -103,7 +103,4 @@ struct cairn_late {
 
 CAIRN_API extern const struct cairn_late cairn_late;
 
-/* Inside the library. */
-struct cairn_late_originals; /* late_rows.h */
-
 #endif /* CAIRN_HEAP_LATE_H */
