@@ -15,6 +15,7 @@
 
 #include "attach/job.h"
 #include "base/error.h"
+#include "base/file.h"
 
 enum { LINE_BYTES = 512 };
 
@@ -25,20 +26,6 @@ struct news {
     struct cairn_attach_report report;
     struct cairn_err err;
 };
-
-static bool put(int fd, const struct news *news)
-{
-    const char *bytes = (const char *)news;
-    for (size_t done = 0; done < sizeof *news;) {
-        ssize_t n = write(fd, bytes + done, sizeof *news - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
 
 static bool get(int fd, struct news *news)
 {
@@ -60,7 +47,7 @@ static void say_through(void *context, const char *line)
     struct news news = {.is_last = false};
     size_t size = strnlen(line, LINE_BYTES - 1);
     memcpy(news.line, line, size);
-    put(*(int *)context, &news);
+    cairn_write_all(*(int *)context, &news, sizeof news, "the command", NULL);
 }
 
 __attribute__((noreturn)) static void work(int pid, const struct cairn_attach_opts *opts,
@@ -76,7 +63,7 @@ __attribute__((noreturn)) static void work(int pid, const struct cairn_attach_op
     own.say = opts->say ? say_through : NULL;
     own.say_context = &fd;
     news.result = fn(pid, &own, &news.report, &news.err);
-    put(fd, &news);
+    cairn_write_all(fd, &news, sizeof news, "the command", NULL);
     _exit(0);
 }
 
