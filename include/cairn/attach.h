@@ -31,7 +31,7 @@ struct cairn_attach_opts {
     uint64_t sample_bytes; /* one block in so many bytes is recorded; 0: all */
     uint32_t depth;        /* frames that are kept of a stack; 0: 1,024 */
     uint32_t no_stacks;
-    cairn_attach_say_fn *say; /* NULL: nobody listens */
+    cairn_attach_say_fn *say; /* NULL: no messages */
     void *say_context;
 };
 
@@ -60,8 +60,8 @@ CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 
 /* Every changed byte is as before, and checked; the state is closed, and can be read as long as the
- * process runs. CAIRN_E_MISSING: nobody attached to it. Also mends what an attach left behind that
- * was killed. */
+ * process runs. CAIRN_E_MISSING: there was no attach. Also undoes what a killed attach left
+ * behind. */
 CAIRN_API int cairn_detach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 

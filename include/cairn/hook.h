@@ -143,7 +143,7 @@ struct cairn_hook_function {
 };
 
 /*
- * Two plans may want the same padding. Who diverts several functions of a module stores each patch
+ * Two plans may want the same padding. To divert several functions of a module, store each patch
  * into the bytes that the next plan sees.
  */
 struct cairn_hook_plan {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Apart: a job that holds a thread of another process is done by a child of ours, in a session of
- * its own. Whoever ends the command ends not that: a thread that stood in the middle of a call of
- * ours would go on there. What the child says comes through a pipe:
+ * Apart: a child process, in a session of its own, does a job that holds a thread of another
+ * process. A signal that ends the command does not end the child: else the held thread would go on
+ * in the middle of a call of ours. What the child reports comes through a pipe:
  *
  *     struct news | line ... | struct news, is_last | report | error
  */
@@ -41,7 +41,7 @@ static bool get(int fd, struct news *news)
     return true;
 }
 
-/* Nobody may listen any more: then it goes on all the same. */
+/* The command may have ended: the job goes on without it. */
 static void say_through(void *context, const char *line)
 {
     struct news news = {.is_last = false};

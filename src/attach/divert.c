@@ -114,7 +114,7 @@ static uint64_t find_near(struct cairn_diversions *d, const struct cairn_diversi
     return low < high ? find_free(d, low, high, CAIRN_ISLAND_BYTES) : 0;
 }
 
-/* Padding is used once: for the next function it is code that nobody may change. */
+/* Padding is used once: the next function sees code there. */
 static void hide_used(const struct cairn_diversions *d, uint8_t *code, uint64_t va, size_t n)
 {
     enum { PUSH_RAX = 0x50 };

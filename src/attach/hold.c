@@ -5,7 +5,7 @@
  *     SIGTRAP | 0x80               a system call begins, or is done
  *     SIGTRAP | EVENT_STOP << 8    our interruption, which may come before the call or after it
  *     SIGSTOP.. | EVENT_STOP << 8  a group stop: a call is made from it, too
- *     SIGSTOP                      somebody stops the process just now: kept back, sent at the end
+ *     SIGSTOP                      another process sent it just now: kept back, sent at the end
  *     SIG                          at the very beginning alone: it is handed on, for the mask of a
  *                                  held thread lets none in
  *

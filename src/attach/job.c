@@ -39,7 +39,7 @@ struct cairn_attach_opts cairn_attach_opts_of(const struct cairn_attach_opts *gi
     return opts;
 }
 
-/* By the process's folder in /proc, which all who may look at it can open. */
+/* A lock of the process's folder in /proc: every user that may attach can open it. */
 static int lock(int pid, int *ret_fd, struct cairn_err *err)
 {
     char path[PATH_BYTES];

@@ -2,8 +2,8 @@
 /* SIGNAL-SAFE */
 /*
  * Late: the tracker as it enters a process that runs already: libcairn-track. It exports no malloc,
- * has no thread-local storage, and records nothing before it is told to. Whoever loads it makes the
- * program's calls reach the replacements in `cairn_late.rows`:
+ * has no thread-local storage, and records nothing before start(). Its loader makes the program's
+ * calls reach the replacements in `cairn_late.rows`:
  *
  *     by dlopen(3)     the slots of chosen libraries lead here (late_hook.c)
  *     mapped by hand   a loader of cairn's own patches the functions themselves

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a process's mapping, opened in whatever way that can be done. */
+/* The files of a process's mappings, and the mappings of code. */
 #ifndef CAIRN_PLANS_MAPPED_H
 #define CAIRN_PLANS_MAPPED_H
 
