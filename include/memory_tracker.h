@@ -68,7 +68,7 @@ CAIRN_API int memory_tracker_set_depth(unsigned depth);
 
 /* libcairn-track: to record what these libraries ask for, those that are loaded and those that
  * come, in addition to the ones before: file names, or paths where they have a slash, with * and ?.
- * Blocks are known until they are freed, whoever frees them. _unhook ignores names that were not
+ * Blocks are known until any module frees them. _unhook ignores names that were not
  * given to _hook; NULL, 0: all. MEMORY_TRACKER_E_ARG (an empty list, an empty name), _E_NOT_LIVE
  * (before memory_tracker_init()), _E_NOMEM. Of libcairn-heap, which records the whole program:
  * MEMORY_TRACKER_E_SUPPORT. They take the loader's lock. */

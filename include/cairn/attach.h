@@ -31,7 +31,7 @@ struct cairn_attach_opts {
     uint64_t sample_bytes; /* one block in so many bytes is recorded; 0: all */
     uint32_t depth;        /* frames that are kept of a stack; 0: 1,024 */
     uint32_t no_stacks;
-    cairn_attach_say_fn *say; /* NULL: nothing is reported */
+    cairn_attach_say_fn *say; /* NULL: no messages */
     void *say_context;
 };
 
@@ -60,7 +60,7 @@ CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
 
 /* Every changed byte is as before, and checked; the state is closed, and can be read as long as the
- * process runs. CAIRN_E_MISSING: no tracker was attached. Also mends what a killed attach left
+ * process runs. CAIRN_E_MISSING: no tracker was attached. Also undoes what a killed attach left
  * behind. */
 CAIRN_API int cairn_detach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);

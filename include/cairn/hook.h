@@ -143,8 +143,8 @@ struct cairn_hook_function {
 };
 
 /*
- * Two plans may want the same padding. A caller that diverts several functions of a module stores
- * each patch into the bytes that the next plan sees.
+ * Two plans may want the same padding. To divert several functions of a module, store each patch
+ * into the bytes that the next plan sees.
  */
 struct cairn_hook_plan {
     enum cairn_hook_way way;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Apart: a job that holds a thread of another process is done by a child of ours, in a session of
- * its own. Whoever ends the command ends not that: a thread that stood in the middle of a call of
- * ours would go on there. What the child says comes through a pipe:
+ * Apart: a child process, in a session of its own, does a job that holds a thread of another
+ * process. A signal that ends the command does not end the child: else the held thread would go on
+ * in the middle of a call of ours. What the child reports comes through a pipe:
  *
  *     struct news | line ... | struct news, is_last | report | error
  */
@@ -15,6 +15,7 @@
 
 #include "attach/job.h"
 #include "base/error.h"
+#include "base/file.h"
 
 enum { LINE_BYTES = 512 };
 
@@ -25,20 +26,6 @@ struct news {
     struct cairn_attach_report report;
     struct cairn_err err;
 };
-
-static bool put(int fd, const struct news *news)
-{
-    const char *bytes = (const char *)news;
-    for (size_t done = 0; done < sizeof *news;) {
-        ssize_t n = write(fd, bytes + done, sizeof *news - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
 
 static bool get(int fd, struct news *news)
 {
@@ -54,13 +41,13 @@ static bool get(int fd, struct news *news)
     return true;
 }
 
-/* Nobody may listen any more: then it goes on all the same. */
+/* The command may have ended: the job goes on without it. */
 static void say_through(void *context, const char *line)
 {
     struct news news = {.is_last = false};
     size_t size = strnlen(line, LINE_BYTES - 1);
     memcpy(news.line, line, size);
-    put(*(int *)context, &news);
+    cairn_write_all(*(int *)context, &news, sizeof news, "the command", NULL);
 }
 
 __attribute__((noreturn)) static void work(int pid, const struct cairn_attach_opts *opts,
@@ -76,7 +63,7 @@ __attribute__((noreturn)) static void work(int pid, const struct cairn_attach_op
     own.say = opts->say ? say_through : NULL;
     own.say_context = &fd;
     news.result = fn(pid, &own, &news.report, &news.err);
-    put(fd, &news);
+    cairn_write_all(fd, &news, sizeof news, "the command", NULL);
     _exit(0);
 }
 

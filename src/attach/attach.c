@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In this order, so that the process is as before until all is known that could forbid it, and goes
- * on whenever we are killed:
+ * The steps, in an order that leaves the process unchanged until nothing can refuse any more. If we
+ * are killed after any step, the process runs on:
  *
  *     outside    modules, functions, plans          nothing is touched
  *     our thread library, notes, islands, start     nothing leads to them yet
@@ -31,7 +31,7 @@ static uint64_t import(void *ctx, const char *name)
     return cairn_loaded_object(ctx, name);
 }
 
-/* Its state is mapped, and it was not we who attached. */
+/* It was started under the tracker. */
 static int refuse_tracked(const struct cairn_attach_job *job, struct cairn_err *err)
 {
     for (size_t i = 0; i < cairn_maps_count(job->target.maps); i++) {

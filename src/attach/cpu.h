@@ -32,8 +32,8 @@ extern const struct cairn_cpu_relocs cairn_cpu_relocs;
 /* The instruction of a system call. */
 extern const struct cairn_span cairn_cpu_call_insn;
 
-/* What a thread of ours runs: a system call first, and then, whenever nobody leads it any more, its
- * own end, exit(RESULT). A function returns to cairn_cpu_return_at. */
+/* What a thread of ours runs: a system call, then exit(RESULT), which it gets to when its tracer is
+ * gone. A function returns to cairn_cpu_return_at. */
 enum { CAIRN_THREAD_CODE_MAX = 32 };
 extern const struct cairn_span cairn_cpu_thread_code;
 extern const unsigned cairn_cpu_return_at;

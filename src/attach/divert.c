@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "heap/late.h"
+#include "proc/free_space.h"
 
 enum { PAGE = 4096, NEAR = 1 << 30, AROUND = CAIRN_HOOK_BEFORE + CAIRN_HOOK_BEHIND };
 
@@ -71,32 +72,30 @@ static unsigned granule_of(const struct search *s, size_t allocator)
     return is_of(s, glibc_mark, allocator) ? CAIRN_LATE_GRANULE_GLIBC : CAIRN_LATE_GRANULE_MUSL;
 }
 
+/* The island that was given out of [low, high); NULL: none was. */
+static const struct cairn_diversion *find_island(const struct cairn_diversions *d, uint64_t low,
+                                                 uint64_t high)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        uint64_t island = d->items[i].island_va;
+        if (island && island + CAIRN_ISLAND_BYTES > low && island < high)
+            return &d->items[i];
+    }
+    return NULL;
+}
+
 /* Past what is mapped, and past the islands that were given out. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes)
 {
     const struct cairn_diversions *d = context;
-    bool moved = true;
     low = low < PAGE * 16 ? PAGE * 16 : low; /* vm.mmap_min_addr */
-    while (moved && low < high && high - low >= n_bytes) {
-        moved = false;
-        for (size_t i = 0; i < cairn_maps_count(d->target->maps); i++) {
-            const struct cairn_map *map = cairn_maps_get(d->target->maps, i);
-            /* The kernel keeps a gap below a stack that grows. */
-            if (map->end > low / PAGE * PAGE &&
-                map->start < (low + n_bytes + PAGE - 1) / PAGE * PAGE) {
-                low = map->end;
-                moved = true;
-            }
-        }
-        for (size_t i = 0; i < d->n; i++) {
-            uint64_t island = d->items[i].island_va;
-            if (island && island + CAIRN_ISLAND_BYTES > low && island < low + n_bytes) {
-                low = island + CAIRN_ISLAND_BYTES;
-                moved = true;
-            }
-        }
+    for (;;) {
+        low = cairn_free_space_find(d->target->maps, PAGE, low, high, n_bytes);
+        const struct cairn_diversion *other = low ? find_island(d, low, low + n_bytes) : NULL;
+        if (!other)
+            return low;
+        low = other->island_va + CAIRN_ISLAND_BYTES;
     }
-    return low < high && high - low >= n_bytes ? low : 0;
 }
 
 /* Near the module: moved code reaches its data by 32 bits. Below it first, where no heap grows. */
@@ -115,7 +114,7 @@ static uint64_t find_near(struct cairn_diversions *d, const struct cairn_diversi
     return low < high ? find_free(d, low, high, CAIRN_ISLAND_BYTES) : 0;
 }
 
-/* Padding is used once: for the next function it is code that nobody may change. */
+/* Padding is used once: the next function sees code there. */
 static void hide_used(const struct cairn_diversions *d, uint8_t *code, uint64_t va, size_t n)
 {
     enum { PUSH_RAX = 0x50 };

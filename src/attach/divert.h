@@ -4,7 +4,7 @@
  * touched; then each gets an island:
  *
  *     function   jmp island ......  one instruction changed, by one store
- *     island     jmp replacement    to wherever the library lies
+ *     island     jmp replacement    in the library
  *                moved code         what the changed instruction did, and a jump behind it:
  *                                   what the replacement calls as the original
  */
@@ -62,8 +62,8 @@ struct cairn_divert_counts {
     uint32_t n_pads;    /* still hold a jump that nothing leads to: a thread may stand there */
 };
 
-/* Makes every function of the ledger lead to us: deaths first, so that no block is born that could
- * die unseen; or as it was, the other way round. Whatever a killed cairn left half done. */
+/* Makes every function of the ledger lead to us: deaths first, so that no death of a recorded block
+ * is missed. Or restores them, in the opposite order. Also finishes what a killed cairn began. */
 int cairn_divert_set(const struct cairn_target_process *target, const struct cairn_ledger *ledger,
                      bool to_us, struct cairn_divert_counts *ret_counts, struct cairn_err *err);
 

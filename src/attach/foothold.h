@@ -2,7 +2,8 @@
 /*
  * Foothold: a thread of our own in another process. One of the program's threads is held for a
  * single system call, which makes it; everything else is done by ours while the program runs on.
- * It has its stack and its thread pointer from nobody: what it runs must not ask for TLS.
+ * The thread library does not know it, and its thread pointer leads to zeros: what it runs must not
+ * use TLS.
  *
  *     open -> (call | map | hand)* -> close, or keep and run, which ends it, too
  */
@@ -15,8 +16,8 @@
 struct cairn_foothold {
     const struct cairn_target_process *target;
     struct cairn_stilled thread; /* ours, standing still */
-    uint64_t code_va;            /* what it runs when nobody leads it; 0: not there yet */
-    uint64_t page_va;            /* words that calls are handed, and its stack; 0: not there yet */
+    uint64_t code_va;            /* its code (cpu.h); 0: not mapped yet */
+    uint64_t page_va;            /* arguments in memory, and its stack; 0: not mapped yet */
     int socket, their_socket;    /* the two ends that descriptors go through; -1: none yet */
     int held_tid;                /* of the program's thread, and how long it stood */
     uint64_t held_ns;
@@ -29,7 +30,7 @@ struct cairn_foothold {
 int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
                         struct cairn_foothold *ret_foothold, struct cairn_err *err);
 
-/* Ends the thread and gives back what it had. */
+/* Ends the thread and releases its mapping and sockets. */
 int cairn_foothold_close(struct cairn_foothold *foothold, struct cairn_err *err);
 
 /* A call whose refusal is an error: "WHAT: No space left on device". */

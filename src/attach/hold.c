@@ -5,7 +5,7 @@
  *     SIGTRAP | 0x80               a system call begins, or is done
  *     SIGTRAP | EVENT_STOP << 8    our interruption, which may come before the call or after it
  *     SIGSTOP.. | EVENT_STOP << 8  a group stop: a call is made from it, too
- *     SIGSTOP                      somebody stops the process just now: kept back, sent at the end
+ *     SIGSTOP                      another process sent it just now: kept back, sent at the end
  *     SIG                          at the very beginning alone: it is handed on, for the mask of a
  *                                  held thread lets none in
  *
@@ -59,8 +59,8 @@ static int next_stop(const struct cairn_stilled *held, int timeout_ms, int *ret_
     return CAIRN_OK;
 }
 
-int cairn_hold_get_regs(const struct cairn_stilled *held, struct cairn_still_regs *ret_regs,
-                        struct cairn_err *err)
+static int get_regs(const struct cairn_stilled *held, struct cairn_still_regs *ret_regs,
+                    struct cairn_err *err)
 {
     struct iovec io = {ret_regs->raw, sizeof ret_regs->raw};
     if (ptrace(PTRACE_GETREGSET, held->tid, (void *)NT_PRSTATUS, &io) < 0)
@@ -70,8 +70,8 @@ int cairn_hold_get_regs(const struct cairn_stilled *held, struct cairn_still_reg
     return CAIRN_OK;
 }
 
-int cairn_hold_set_regs(struct cairn_stilled *held, const struct cairn_still_regs *regs,
-                        struct cairn_err *err)
+static int set_regs(const struct cairn_stilled *held, const struct cairn_still_regs *regs,
+                    struct cairn_err *err)
 {
     struct iovec io = {(void *)regs->raw, regs->size};
     if (ptrace(PTRACE_SETREGSET, held->tid, (void *)NT_PRSTATUS, &io) < 0)
@@ -89,7 +89,7 @@ static bool is_fault(int signal)
 static int fail_fault(const struct cairn_stilled *held, int signal, struct cairn_err *err)
 {
     struct cairn_still_regs regs = {.size = 0};
-    cairn_hold_get_regs(held, &regs, NULL);
+    get_regs(held, &regs, NULL);
     return cairn_fail(err, CAIRN_E_FORMAT, "pid %d: signal %d in our thread %d at 0x%llx",
                       held->pid, signal, held->tid, (unsigned long long)cairn_cpu_ip(&regs));
 }
@@ -114,10 +114,9 @@ static int await_stop(struct cairn_stilled *held, struct cairn_err *err)
 static int block_signals(struct cairn_stilled *held, struct cairn_err *err)
 {
     /* A fault that is blocked would take the program's handler of it away (sigaction(2)). */
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-    uint64_t mask = ~UINT64_C(0);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        mask &= ~(UINT64_C(1) << (faults[i] - 1));
+    uint64_t mask = 0;
+    for (int signal = 1; signal <= 64; signal++)
+        mask |= (uint64_t)!is_fault(signal) << (signal - 1);
     if (ptrace(PTRACE_GETSIGMASK, held->tid, (void *)sizeof mask, &held->saved_mask) < 0 ||
         ptrace(PTRACE_SETSIGMASK, held->tid, (void *)sizeof mask, &mask) < 0)
         return cairn_fail_os(err, errno, "pid %d: cannot block the signals of thread %d", held->pid,
@@ -128,7 +127,7 @@ static int block_signals(struct cairn_stilled *held, struct cairn_err *err)
 
 static int begin_stopped(struct cairn_stilled *held, struct cairn_err *err)
 {
-    int result = cairn_hold_get_regs(held, &held->saved, err);
+    int result = get_regs(held, &held->saved, err);
     if (result == CAIRN_OK && !cairn_cpu_knows(&held->saved))
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "pid %d: thread %d runs 32-bit code, or another CPU's", held->pid,
@@ -176,7 +175,7 @@ static int next_call_stop(struct cairn_stilled *held, int timeout_ms,
         if (result < 0)
             return result;
         if (WSTOPSIG(status) == CALL_STOP)
-            return cairn_hold_get_regs(held, ret_regs, err);
+            return get_regs(held, ret_regs, err);
         if (status >> EVENT_AT == 0 && is_fault(WSTOPSIG(status)))
             return fail_fault(held, WSTOPSIG(status), err);
         if (status >> EVENT_AT == 0 && WSTOPSIG(status) == SIGSTOP)
@@ -197,7 +196,7 @@ static int call_once(struct cairn_stilled *held, const struct cairn_still_regs *
                      int64_t *ret_result, struct cairn_err *err)
 {
     struct cairn_still_regs now;
-    int result = cairn_hold_set_regs(held, regs, err);
+    int result = set_regs(held, regs, err);
     for (int edge = 0; result == CAIRN_OK && edge < 2; edge++)
         result = next_call_stop(held, CAIRN_HOLD_TIMEOUT_MS, &now, err);
     if (result < 0)
@@ -229,8 +228,7 @@ static void stop_again(const struct cairn_stilled *held)
 {
     struct cairn_still_regs regs;
     int status;
-    if (cairn_hold_get_regs(held, &regs, NULL) < 0 &&
-        ptrace(PTRACE_INTERRUPT, held->tid, NULL, NULL) == 0)
+    if (get_regs(held, &regs, NULL) < 0 && ptrace(PTRACE_INTERRUPT, held->tid, NULL, NULL) == 0)
         (void)next_stop(held, CAIRN_HOLD_TIMEOUT_MS, &status, NULL);
 }
 
@@ -238,7 +236,7 @@ int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err)
 {
     stop_again(held);
     held->mended = cairn_cpu_mend(&held->saved);
-    int result = cairn_hold_set_regs(held, &held->saved, err);
+    int result = set_regs(held, &held->saved, err);
     if (held->has_mask)
         ptrace(PTRACE_SETSIGMASK, held->tid, (void *)sizeof held->saved_mask, &held->saved_mask);
     if (ptrace(PTRACE_DETACH, held->tid, NULL, NULL) < 0 && result == CAIRN_OK)
@@ -252,7 +250,7 @@ int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err)
 int cairn_hold_adopt(struct cairn_stilled *held, struct cairn_err *err)
 {
     int status, result = next_stop(held, CAIRN_HOLD_TIMEOUT_MS, &status, err);
-    return result < 0 ? result : cairn_hold_get_regs(held, &held->saved, err);
+    return result < 0 ? result : get_regs(held, &held->saved, err);
 }
 
 /* Lets it go on until it ends; `ret_value` is what it ended with. */
@@ -286,7 +284,7 @@ static int await_end(struct cairn_stilled *held, int timeout_ms, int *ret_value,
 static int end_with(struct cairn_stilled *held, const struct cairn_still_regs *regs, int timeout_ms,
                     int *ret_value, struct cairn_err *err)
 {
-    int result = cairn_hold_set_regs(held, regs, err);
+    int result = set_regs(held, regs, err);
     if (result == CAIRN_OK)
         result = await_end(held, timeout_ms, ret_value, err);
     if (result == CAIRN_OK && held->stop_came)

@@ -53,9 +53,4 @@ int cairn_hold_run(struct cairn_stilled *held, const struct cairn_cpu_entry *ent
                    int *ret_value, struct cairn_err *err);
 int cairn_hold_exit(struct cairn_stilled *held, struct cairn_err *err);
 
-int cairn_hold_set_regs(struct cairn_stilled *held, const struct cairn_still_regs *regs,
-                        struct cairn_err *err);
-int cairn_hold_get_regs(const struct cairn_stilled *held, struct cairn_still_regs *ret_regs,
-                        struct cairn_err *err);
-
 #endif /* CAIRN_ATTACH_HOLD_H */

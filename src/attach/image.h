@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Image: a library's file, and what must lie in another process so that its code runs there: the
- * segments, relocated for their place. What the dynamic linker does, from outside: no constructor
- * runs, nobody's list of modules has it, it has no thread-local storage.
+ * Image: a library's file, and the relocated segments that another process needs to run it. It does
+ * from outside what the dynamic linker does, but runs no constructor, has no thread-local storage,
+ * and is in no list of modules.
  */
 #ifndef CAIRN_ATTACH_IMAGE_H
 #define CAIRN_ATTACH_IMAGE_H

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-
-#define LIBRARY "libcairn-track.so"
+#include "base/installed.h"
 
 enum { LINE_BYTES = 512, PATH_BYTES = 64, RUN_MS = 5000, LOCK_MS = 10000, LOCK_NAP_MS = 5 };
 
@@ -41,7 +39,7 @@ struct cairn_attach_opts cairn_attach_opts_of(const struct cairn_attach_opts *gi
     return opts;
 }
 
-/* By the process's folder in /proc, which all who may look at it can open. */
+/* A lock of the process's folder in /proc: every user that may attach can open it. */
 static int lock(int pid, int *ret_fd, struct cairn_err *err)
 {
     char path[PATH_BYTES];
@@ -158,35 +156,13 @@ int cairn_attach_run(struct cairn_attach_job *job, const char *name, uint64_t fn
     return cairn_foothold_run(&job->foothold, fn_va, arg, RUN_MS, ret_value, err);
 }
 
-static bool is_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 int cairn_attach_library(const char *given, char *ret_path, size_t size, struct cairn_err *err)
 {
-    static const char *const places[] = {"/" LIBRARY, "/../lib/" LIBRARY,
-                                         "/../" CAIRN_LIBDIR "/" LIBRARY, "/../lib64/" LIBRARY};
-    char exe[PATH_MAX], path[PATH_MAX + 64], real[PATH_MAX];
-    if (given && realpath(given, real) && strlen(real) < size) {
-        memcpy(ret_path, real, strlen(real) + 1);
-        return CAIRN_OK;
-    }
-    if (given)
+    char real[PATH_MAX];
+    if (!given)
+        return cairn_installed_library("libcairn-track.so", ret_path, size, err);
+    if (!realpath(given, real) || strlen(real) >= size)
         return cairn_fail_os(err, errno, "%s", given);
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        snprintf(path, sizeof path, "%.*s%s", (int)(slash - exe), exe, places[i]);
-        if (is_file(path) && realpath(path, real) && strlen(real) < size) {
-            memcpy(ret_path, real, strlen(real) + 1);
-            return CAIRN_OK;
-        }
-    }
-    cairn_fail(err, CAIRN_E_MISSING, LIBRARY " is neither beside %s nor where it is installed",
-               slash ? exe : "this program");
-    cairn_hint(err, "--library FILE says where it is");
-    return CAIRN_E_MISSING;
+    memcpy(ret_path, real, strlen(real) + 1);
+    return CAIRN_OK;
 }

@@ -19,7 +19,7 @@ struct cairn_attach_job {
     struct cairn_target_process target;
     struct cairn_foothold foothold;
     bool has_foothold;
-    uint64_t ledger_va; /* 0: nobody ever attached */
+    uint64_t ledger_va; /* 0: there was no attach yet */
     struct cairn_ledger ledger;
     struct cairn_late late; /* of the library that is in it, once the ledger is complete */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ledger: what was done to a process, kept in the process itself: a private mapping of a nameless
- * file that its maps call "/memfd:cairn-ledger". It is written before what it tells of is done, so
- * that whoever comes next can finish or undo what another cairn began and did not end. A process
- * may have scribbled over it, or fake it: every number is checked against the mappings.
+ * file that its maps call "/memfd:cairn-ledger". It is written before the functions are changed, so
+ * that the next cairn can finish or undo what a killed one began. A process may have written over
+ * it, or fake it: every number is checked against the mappings.
  */
 #ifndef CAIRN_ATTACH_LEDGER_H
 #define CAIRN_ATTACH_LEDGER_H

@@ -32,7 +32,7 @@ int cairn_loaded_read(const struct cairn_target_process *target,
                       struct cairn_loaded_modules *ret_modules, struct cairn_err *err);
 void cairn_loaded_done(struct cairn_loaded_modules *modules);
 
-/* A function that somebody wants, and who has it. */
+/* A function that is looked for, and the module that has it. */
 struct cairn_wanted_function {
     const char *name;
     size_t module; /* number in the list; SIZE_MAX: none has it */

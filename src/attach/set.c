@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function is changed by one store of an aligned word, which is there or not there for every
- * thread; before that the padding that it leads to is written, which nobody runs. Back: the word
- * first, and the padding when no thread can stand in it any more.
+ * Each function is changed by one store of an aligned word: a thread sees all of it or nothing. The
+ * padding that the word leads to is written before that; no thread runs it yet. The way back: the
+ * word first, then the padding, once no thread can be in it.
  */
 #include <string.h>
 

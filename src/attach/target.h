@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Target: what can be known of a process before anything in it is touched: may we, where does an
- * instruction stand that calls the system, what lies where.
+ * Target: what is known of a process before anything in it is changed: our right to do so, its
+ * mappings, and the address of an instruction that calls the system.
  */
 #ifndef CAIRN_ATTACH_TARGET_H
 #define CAIRN_ATTACH_TARGET_H

@@ -105,17 +105,28 @@ CAIRN_HEAP_HOT bool is_recorded(struct cairn_heap_own *own, const void *block)
     return is;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,
-                                                                        unsigned kind)
+/* A block of whatever kind. */
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
+note_if_known(struct cairn_tracked_heap *heap, struct cairn_heap_own *own, const void *block)
+{
+    const _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, cairn_heap_va(block));
+    uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+    return entry ? note_death(heap, own, block, cairn_heap_entry_kind(entry))
+                 : (struct cairn_heap_death){0};
+}
+
+/* `call_sp`: of the function that it is a part of. `kind`: NULL for whatever kind. */
+CAIRN_HEAP_HOT struct cairn_heap_death died(const void *block, uintptr_t call_sp,
+                                            const unsigned *kind)
 {
     if (cairn_heap_hot->idle == CAIRN_HEAP_IDLE_SAMPLES && !is_recorded(cairn_heap_hot, block))
         return (struct cairn_heap_death){0};
     int saved = errno;
     struct cairn_heap_death death = {0};
     struct cairn_tracked_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, call_sp);
     if (own) {
-        death = note_death(heap, own, block, kind);
+        death = kind ? note_death(heap, own, block, *kind) : note_if_known(heap, own, block);
         cairn_heap_call_end(own);
     } else if (heap) {
         death = cairn_heap_died_within(heap, block);
@@ -124,13 +135,15 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
     return death;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
-note_if_known(struct cairn_tracked_heap *heap, struct cairn_heap_own *own, const void *block)
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,
+                                                                        unsigned kind)
 {
-    const _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, cairn_heap_va(block));
-    uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
-    return entry ? note_death(heap, own, block, cairn_heap_entry_kind(entry))
-                 : (struct cairn_heap_death){0};
+    return died(block, (uintptr_t)__builtin_dwarf_cfa(), &kind);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_if_known(const void *block)
+{
+    return died(block, (uintptr_t)__builtin_dwarf_cfa(), NULL);
 }
 
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_forget(const void *block)
@@ -143,22 +156,4 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_forget(const void *block)
         cairn_heap_call_end(own);
     }
     errno = saved;
-}
-
-CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_if_known(const void *block)
-{
-    if (cairn_heap_hot->idle == CAIRN_HEAP_IDLE_SAMPLES && !is_recorded(cairn_heap_hot, block))
-        return (struct cairn_heap_death){0};
-    int saved = errno;
-    struct cairn_heap_death death = {0};
-    struct cairn_tracked_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
-    if (own) {
-        death = note_if_known(heap, own, block);
-        cairn_heap_call_end(own);
-    } else if (heap) {
-        death = cairn_heap_died_within(heap, block);
-    }
-    errno = saved;
-    return death;
 }

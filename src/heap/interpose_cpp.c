@@ -182,16 +182,6 @@ static inline void *allocate(size_t size, size_t alignment)
     return cairn_heap_real.posix_memalign(&block, alignment, size) == 0 ? block : NULL;
 }
 
-/* The block of the library's operator, which called our malloc for it or its own allocator. */
-static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_frame_at at)
-{
-    if (block) {
-        cairn_heap_forget(block);
-        cairn_heap_born_fully(block, size, kind, at.ret, at.sp, at.fp);
-    }
-    return block;
-}
-
 /* Where no other module has the operator, its default version is called: `otherwise`. It names its
  * base, which the loader resolves to the program's version. */
 #define NEW(function, form, symbol, kind, parameters, arguments, alignment, otherwise)             \
@@ -207,7 +197,7 @@ static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_f
         struct cairn_local_frame_at at = CAIRN_HEAP_CALLER;                                        \
         if (!standard)                                                                             \
             return next ? next arguments : (otherwise);                                            \
-        return next ? adopt(next arguments, size, kind, at) : NULL;                                \
+        return next ? cairn_heap_adopt(next arguments, size, kind, at) : NULL;                     \
     }
 
 #define ONE   CAIRN_HEAP_KIND_NEW

@@ -2,8 +2,8 @@
 /* SIGNAL-SAFE */
 /*
  * Late: the tracker as it enters a process that runs already: libcairn-track. It exports no malloc,
- * has no thread-local storage, and records nothing before it is told to. Whoever loads it makes the
- * program's calls reach the replacements in `cairn_late.rows`:
+ * has no thread-local storage, and records nothing before start(). Its loader makes the program's
+ * calls reach the replacements in `cairn_late.rows`:
  *
  *     by dlopen(3)     the slots of chosen libraries lead here (late_hook.c)
  *     mapped by hand   a loader of cairn's own patches the functions themselves
@@ -102,8 +102,5 @@ struct cairn_late {
 };
 
 CAIRN_API extern const struct cairn_late cairn_late;
-
-/* Inside the library. */
-struct cairn_late_originals; /* late_rows.h */
 
 #endif /* CAIRN_HEAP_LATE_H */

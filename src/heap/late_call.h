@@ -53,8 +53,8 @@ CAIRN_HEAP_HOT void cairn_late_leave(struct cairn_mine *mine)
 struct cairn_heap_death cairn_late_died_slowly(const void *block)
     __attribute__((visibility("hidden")));
 
-/* Whatever the block's kind: which function ends up freeing it says nothing about the caller where
- * only some calls are seen. What is not known was born elsewhere. */
+/* A block of any kind: where only some calls are seen, the function that ends up freeing a block is
+ * often not the one that was called. An unknown block came from a call that was not recorded. */
 CAIRN_HEAP_HOT struct cairn_heap_death cairn_late_died(const void *block)
 {
     struct cairn_heap_own *own = cairn_heap_hot;

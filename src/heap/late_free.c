@@ -12,6 +12,7 @@
 
 #include "heap/late_originals.h"
 #include "heap/late_rows.h"
+#include "heap/modules.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 #include "unwind/modules.h"
@@ -29,58 +30,42 @@ static const enum cairn_hook_cpu own_cpu = CAIRN_HOOK_AARCH64;
 enum {
     COPY_AT = 64, /* of an island: the jump to us is before, the moved code behind */
     ISLAND_BYTES = COPY_AT + CAIRN_HOOK_COPY_MAX,
-    LINE = 256,
     NEAR = 1 << 26 /* bytes that are tried around the function first */
 };
 
-/* Of a line of /proc/self/maps: "from-to ". */
-static bool parse_range(const char *line, uint64_t *from, uint64_t *to)
-{
-    uint64_t *ends[] = {from, to};
-    for (unsigned i = 0; i < 2; i++, line++) {
-        *ends[i] = 0;
-        for (; *line && *line != '-' && *line != ' '; line++) {
-            int digit = *line <= '9' ? *line - '0' : *line - 'a' + 10;
-            if (digit < 0 || digit > 15)
-                return false;
-            *ends[i] = *ends[i] << 4 | (uint64_t)digit;
-        }
-        if (*line != (i ? ' ' : '-'))
-            return false;
-    }
-    return true;
-}
+/* What find_free() looks for, and what it has found. */
+struct gap {
+    uint64_t at, high, bytes; /* from `at` on, below `high` */
+    uint64_t found;           /* 0: nothing yet */
+};
 
-/* One line of a file; false: there is none any more. The rest of a long one is skipped. */
-static bool read_line(int fd, char line[LINE])
+/* A mapping leaves enough space in front of it, or the search goes on behind it. */
+static bool look_before(void *context, const char *line)
 {
-    size_t n = 0;
-    char byte;
-    while (cairn_sys_read(fd, &byte, 1) == 1 && byte != '\n')
-        if (n + 1 < LINE)
-            line[n++] = byte;
-    line[n] = 0;
-    return n > 0;
+    struct gap *gap = context;
+    const uint64_t page = cairn_pages_size();
+    struct cairn_tracked_mapping mapping;
+    const char *path;
+    bool is_code;
+    if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path) ||
+        mapping.to <= (gap->at & ~(page - 1)))
+        return true;
+    if (mapping.from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
+        gap->found = gap->at;
+    else
+        gap->at = mapping.to;
+    return !gap->found && gap->at < gap->high;
 }
 
 /* The lowest address of [low, high) behind which whole pages are free for `bytes`; 0: none. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t bytes)
 {
-    char line[LINE];
-    uint64_t from, to, at = low, found = 0, page = cairn_pages_size();
-    int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
+    struct cairn_heap_maps_text text;
+    struct gap gap = {.at = low, .high = high, .bytes = bytes};
     (void)context;
-    while (fd >= 0 && !found && at < high && read_line(fd, line)) {
-        if (!parse_range(line, &from, &to) || to <= (at & ~(page - 1)))
-            continue;
-        if (from >= ((at + bytes + page - 1) & ~(page - 1)))
-            found = at;
-        else
-            at = to;
-    }
-    if (fd >= 0)
-        cairn_sys_close(fd);
-    return found && found + bytes <= high + ISLAND_BYTES ? found : 0;
+    if (low < high)
+        (void)cairn_heap_maps_each(&text, look_before, &gap);
+    return gap.found && gap.found + bytes <= high + ISLAND_BYTES ? gap.found : 0;
 }
 
 static bool write_code(int fd, uint64_t va, const uint8_t *code, size_t n)

@@ -13,7 +13,7 @@
 #include "heap/start.h"
 #include "rt/lock.h"
 
-static struct cairn_lock lock; /* of who makes it ready */
+static struct cairn_lock lock; /* of make_ready() */
 static atomic_bool is_ready;
 
 static void make_ready(void)

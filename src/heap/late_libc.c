@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * Late libc: the functions of libc that the tracker calls, as libcairn-track has them itself, so
- * that it can be mapped into a process by hand, whatever libc that has. Hidden: nobody else gets
- * them. The real errno is used where there is one: a program sees it unchanged.
+ * Late libc: libcairn-track has the functions of libc that the tracker calls itself. So it can be
+ * mapped by hand into a process with any libc. They are hidden: the program cannot call them. The
+ * errno is the program's own where its libc has one; the program sees it unchanged.
  */
 #include "heap/late_libc.h"
 

@@ -27,28 +27,17 @@ enum {
 };
 
 /* The replacements' types do not matter here: they are addresses. */
-#define C_REAL(name, elsewhere, roles)                                                             \
+#define ROW(symbol, name, elsewhere, original, roles)                                              \
     {                                                                                              \
-#name, (void *)cairn_late_##name, elsewhere, (void **)&cairn_heap_real.name, roles         \
+        symbol, (void *)cairn_late_##name, elsewhere, (void **)&(original), roles                  \
     }
-#define C_MORE(name, elsewhere, roles)                                                             \
-    {                                                                                              \
-#name, (void *)cairn_late_##name, elsewhere, (void **)&cairn_late_more.name, roles         \
-    }
-#define NEW(symbol, name, form)                                                                    \
-    {                                                                                              \
-        symbol, (void *)cairn_late_##name, NULL, &cairn_late_more.operators[CAIRN_LATE_##form],    \
-            BIRTH | CPP                                                                            \
-    }
-#define DELETE(symbol, name, form)                                                                 \
-    {                                                                                              \
-        symbol, (void *)cairn_late_##name, NULL, &cairn_late_more.operators[CAIRN_LATE_##form],    \
-            DEATH | CPP                                                                            \
-    }
-#define OF_LIBC(symbol, name)                                                                      \
-    {                                                                                              \
-        symbol, (void *)cairn_late_##name, NULL, (void **)&cairn_late_more.name, BIRTH | LIBC      \
-    }
+#define C_REAL(name, elsewhere, roles) ROW(#name, name, elsewhere, cairn_heap_real.name, roles)
+#define C_MORE(name, elsewhere, roles) ROW(#name, name, elsewhere, cairn_late_more.name, roles)
+#define OPERATOR(symbol, name, form, role)                                                         \
+    ROW(symbol, name, NULL, cairn_late_more.operators[CAIRN_LATE_##form], role | CPP)
+#define NEW(symbol, name, form)    OPERATOR(symbol, name, form, BIRTH)
+#define DELETE(symbol, name, form) OPERATOR(symbol, name, form, DEATH)
+#define OF_LIBC(symbol, name)      ROW(symbol, name, NULL, cairn_late_more.name, BIRTH | LIBC)
 
 static const struct cairn_late_row rows[] = {
     C_REAL(malloc, NULL, BIRTH | NEEDED),
@@ -84,11 +73,10 @@ static const struct cairn_late_row rows[] = {
     DELETE("_ZdaPv" SIZE ALIGN, delete_array_sized_aligned, DELETE_ARRAY_SIZED_ALIGNED),
     DELETE("_ZdlPv" ALIGN NOTHROW, delete_aligned_nothrow, DELETE_ALIGNED_NOTHROW),
     DELETE("_ZdaPv" ALIGN NOTHROW, delete_array_aligned_nothrow, DELETE_ARRAY_ALIGNED_NOTHROW),
-    {"dlclose", (void *)cairn_late_dlclose, NULL, (void **)&cairn_late_more.dlclose, MODULES},
-    {"__cxa_finalize", (void *)cairn_late_cxa_finalize, NULL,
-     (void **)&cairn_late_more.cxa_finalize, MODULES},
-    {"dlsym", (void *)cairn_late_dlsym, NULL, (void **)&cairn_late_more.dlsym, LOOKS},
-    {"dlvsym", (void *)cairn_late_dlvsym, NULL, (void **)&cairn_late_more.dlvsym, LOOKS},
+    C_MORE(dlclose, NULL, MODULES),
+    ROW("__cxa_finalize", cxa_finalize, NULL, cairn_late_more.cxa_finalize, MODULES),
+    C_MORE(dlsym, NULL, LOOKS),
+    C_MORE(dlvsym, NULL, LOOKS),
     OF_LIBC("strdup", strdup),
     OF_LIBC("__strdup", strdup),
     OF_LIBC("strndup", strndup),
@@ -98,10 +86,8 @@ static const struct cairn_late_row rows[] = {
     OF_LIBC("getdelim", getdelim),
     OF_LIBC("__getdelim", getdelim),
     OF_LIBC("vasprintf", vasprintf),
-    {"asprintf", (void *)cairn_late_asprintf, NULL, (void **)&cairn_late_more.asprintf,
-     BIRTH | LIBC},
-    {"__asprintf_chk", (void *)cairn_late_asprintf_chk, NULL,
-     (void **)&cairn_late_more.asprintf_chk, BIRTH | LIBC},
+    OF_LIBC("asprintf", asprintf),
+    OF_LIBC("__asprintf_chk", asprintf_chk),
     OF_LIBC("__vasprintf_chk", vasprintf_chk),
     OF_LIBC("realpath", realpath),
     OF_LIBC("__realpath_chk", realpath_chk),

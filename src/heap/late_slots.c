@@ -221,15 +221,6 @@ static uintptr_t wanted_value(const struct cairn_late_row *row, bool is_hooked)
     return (uintptr_t)(is_hooked || is_for_all ? row->replacement : row->elsewhere);
 }
 
-static bool is_in_code(const struct cairn_slots_image *image, uint64_t vaddr)
-{
-    for (uint32_t i = 0; i < image->n_segments; i++)
-        if (image->segments[i].is_executable && vaddr >= image->segments[i].vaddr &&
-            vaddr - image->segments[i].vaddr < image->segments[i].n_memory)
-            return true;
-    return false;
-}
-
 static bool is_writable(const struct dl_phdr_info *info, uint64_t vaddr)
 {
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -252,8 +243,8 @@ static int apply_slot(void *context, const struct cairn_slot *slot)
     uintptr_t now = atomic_load(place), wanted = wanted_value(row, a->is_wanted);
     bool is_ours =
         now == (uintptr_t)row->replacement || (row->elsewhere && now == (uintptr_t)row->elsewhere);
-    bool is_lazy =
-        slot->kind == CAIRN_SLOTS_JUMP && !slot->is_defined && is_in_code(a->image, now - a->base);
+    bool is_lazy = slot->kind == CAIRN_SLOTS_JUMP && !slot->is_defined &&
+                   cairn_slots_is_code(a->image, now - a->base);
     if (!is_ours && now != functions[i] && !is_lazy) {
         a->is_odd = true;
         a->count->n_foreign++;

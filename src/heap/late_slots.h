@@ -6,7 +6,7 @@
  *
  *     function             in a hooked library    in every other module
  *     malloc, new, strdup  replaced               as the loader filled it
- *     free, delete         replaced               replaced: who frees a block may be anybody
+ *     free, delete         replaced               replaced: any module may free a block
  *     realloc              replaced               replaced by one that notes deaths alone
  *     dlsym                looks for libraries that were loaded since, then jumps to libc's
  *     dlclose, __cxa_finalize   note that modules go away

@@ -79,11 +79,7 @@ int cairn_late_fclose(FILE *stream)
     struct cairn_mine *mine = is_kept ? cairn_late_enter() : NULL;
     int code = MORE.fclose(stream);
     cairn_late_leave(mine);
-    if (mine && *kept.block) {
-        struct cairn_local_frame_at at = CALLER;
-        cairn_heap_forget(*kept.block);
-        cairn_heap_born_fully(*kept.block, (*kept.n + 1) * kept.unit, CAIRN_HEAP_KIND_MALLOC,
-                              at.ret, at.sp, at.fp);
-    }
+    if (mine)
+        cairn_heap_adopt(*kept.block, (*kept.n + 1) * kept.unit, CAIRN_HEAP_KIND_MALLOC, CALLER);
     return code;
 }

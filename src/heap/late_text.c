@@ -17,16 +17,10 @@
 #define MORE   cairn_late_more
 #define CALLER ((struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
 
-/* libc may have made it by a function that is replaced for libc as well: it is known then. */
-static void *born(struct cairn_mine *mine, void *block, size_t size,
+static void *born(const struct cairn_mine *mine, void *block, size_t size,
                   struct cairn_local_frame_at caller)
 {
-    if (block && mine) {
-        cairn_heap_forget(block);
-        cairn_heap_born_fully(block, size, CAIRN_HEAP_KIND_MALLOC, caller.ret, caller.sp,
-                              caller.fp);
-    }
-    return block;
+    return mine ? cairn_heap_adopt(block, size, CAIRN_HEAP_KIND_MALLOC, caller) : block;
 }
 
 static size_t text_size(const char *text)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct cairn_late_writer {
-    int fd;              /* of /proc/self/mem; negative: not to be had */
+    int fd;              /* of /proc/self/mem; negative: it cannot be opened */
     uintptr_t low, high; /* of PT_GNU_RELRO, the module's that is written to */
     bool is_read_only;   /* the segment: the loader has relocated text (DT_TEXTREL) */
 };

@@ -71,6 +71,29 @@ bool cairn_heap_mapping_read(const char *line, struct cairn_tracked_mapping *ret
     return ret->from < ret->to;
 }
 
+bool cairn_heap_maps_each(struct cairn_heap_maps_text *text, cairn_heap_line_fn *fn, void *context)
+{
+    int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
+    uint32_t used = 0;
+    bool goes_on = true;
+    long got = 0;
+    if (fd < 0)
+        return false;
+    while (goes_on && (got = cairn_sys_read(fd, text->buffer, sizeof(text->buffer))) > 0)
+        for (long i = 0; goes_on && i < got; i++) {
+            char c = text->buffer[i];
+            if (c != '\n' && used < CAIRN_HEAP_LINE - 1)
+                text->line[used++] = c;
+            if (c != '\n')
+                continue;
+            text->line[used] = 0;
+            goes_on = fn(context, text->line);
+            used = 0;
+        }
+    cairn_sys_close(fd);
+    return got >= 0;
+}
+
 static bool is_same_file(const struct cairn_tracked_mapping *a,
                          const struct cairn_tracked_mapping *b)
 {
@@ -190,52 +213,36 @@ static void write_record(struct look *look, const struct cairn_tracked_mapping *
     modules->n_records++;
 }
 
-static void take_line(struct look *look, const char *line)
+static bool take_line(void *context, const char *line)
 {
+    struct look *look = context;
     struct cairn_heap_modules *modules = look->modules;
     struct cairn_tracked_mapping mapping = {0};
     const char *path;
     bool is_code;
     if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path))
-        return;
+        return true;
     if (mapping.off == 0)
         look->first = mapping;
     if (!is_code)
-        return;
+        return true;
     uint32_t at = first_above(modules, mapping.from);
     const struct cairn_tracked_mapping *known = at < modules->n ? &modules->known[at] : NULL;
     if (known && known->from <= mapping.from && known->to >= mapping.to &&
         is_same_code(known, &mapping)) {
         modules->known[at].is_seen = true;
-        return;
+        return true;
     }
     mapping.is_seen = true;
     replace(look, &mapping);
     write_record(look, &mapping, path);
+    return true;
 }
 
 /* False: they cannot be read. */
 static bool read_maps(struct look *look)
 {
-    struct cairn_heap_modules *modules = look->modules;
-    int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
-    uint32_t used = 0;
-    long got;
-    if (fd < 0)
-        return false;
-    while ((got = cairn_sys_read(fd, modules->buffer, sizeof(modules->buffer))) > 0)
-        for (long i = 0; i < got; i++) {
-            char c = modules->buffer[i];
-            if (c != '\n' && used < CAIRN_HEAP_LINE - 1)
-                modules->line[used++] = c;
-            if (c != '\n')
-                continue;
-            modules->line[used] = 0;
-            take_line(look, modules->line);
-            used = 0;
-        }
-    cairn_sys_close(fd);
-    return got == 0;
+    return cairn_heap_maps_each(&look->modules->text, take_line, look);
 }
 
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_tracked_state *state,

@@ -12,6 +12,12 @@
 
 enum { CAIRN_HEAP_LINE = 1024 /* of /proc/self/maps: the rest of a longer one is lost */ };
 
+/* What is read of /proc/self/maps at a time, and one line of it. */
+struct cairn_heap_maps_text {
+    char buffer[4096];
+    char line[CAIRN_HEAP_LINE];
+};
+
 /* A mapping of code. */
 struct cairn_tracked_mapping {
     uint64_t from, to, off, inode;
@@ -31,8 +37,7 @@ struct cairn_heap_modules {
     uint32_t chunk_used;
     uint64_t generation; /* cairn_unload_generation at the last look */
     uint64_t unknown;    /* the page of an address that is in no mapping: not looked for again */
-    char buffer[4096];
-    char line[CAIRN_HEAP_LINE];
+    struct cairn_heap_maps_text text;
 };
 
 /* Makes sure that the mapping of an address is noted, if there is one. */
@@ -43,6 +48,11 @@ void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_tr
  * what lies at its addresses, now or later, is other code. */
 bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules,
                                 struct cairn_tracked_state *state);
+
+/* Calls `fn` with each line of /proc/self/maps, until it returns false. False: the file cannot be
+ * read. */
+typedef bool cairn_heap_line_fn(void *context, const char *line);
+bool cairn_heap_maps_each(struct cairn_heap_maps_text *text, cairn_heap_line_fn *fn, void *context);
 
 /* One line of /proc/PID/maps. False: it is none. The path is what `line` has from *ret_path on, up
  * to its end. */

@@ -343,3 +343,13 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     errno = saved;
     return block;
 }
+
+void *cairn_heap_adopt(void *block, uint64_t bytes, unsigned kind,
+                       struct cairn_local_frame_at caller)
+{
+    if (block) {
+        cairn_heap_forget(block);
+        cairn_heap_born_fully(block, bytes, kind, caller.ret, caller.sp, caller.fp);
+    }
+    return block;
+}

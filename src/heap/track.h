@@ -49,6 +49,11 @@ void *cairn_heap_born_to_new_caller(struct cairn_heap_own *own, void *block, uin
 /* Takes a block out, if it is known, whatever its kind: another birth of it follows. */
 void cairn_heap_forget(const void *block);
 
+/* A block, or NULL, that a function of another library gave its caller. It may have come by one of
+ * ours: it is known then, as that library's. */
+void *cairn_heap_adopt(void *block, uint64_t bytes, unsigned kind,
+                       struct cairn_local_frame_at caller);
+
 /* The death of a block of whatever kind; none of one that is not known, which is no loss: for who
  * sees the births of some callers alone. */
 struct cairn_heap_death cairn_heap_died_if_known(const void *block);

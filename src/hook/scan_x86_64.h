@@ -25,8 +25,8 @@ void cairn_hook_scan_open(const struct cairn_hook_function *f, struct cairn_hook
 bool cairn_hook_scan_branches(const struct cairn_hook_scan *scan, bool all, uint64_t low,
                               uint64_t high, uint64_t *ret_va);
 
-/* Behind the padding that begins at `low`, behind an instruction that does not go on; `low`: there
- * is none, or it may be the begin of another function. */
+/* The end of the padding that starts at `low`, behind an instruction that does not go on; `low` if
+ * there is no padding, or another function may start there. */
 uint64_t cairn_hook_scan_padding_end(const struct cairn_hook_function *f, uint64_t low);
 
 /* Finds `n_bytes` of padding from an address in [low, high] on: nops and int3 behind an instruction

@@ -198,6 +198,17 @@ static bool is_data(const struct cairn_slots_image *image, uint64_t vaddr)
     return false;
 }
 
+bool cairn_slots_is_code(const struct cairn_slots_image *image, uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < image->n_segments; i++) {
+        const struct cairn_slots_segment *segment = &image->segments[i];
+        if (segment->is_executable && vaddr >= segment->vaddr &&
+            vaddr - segment->vaddr < segment->n_memory)
+            return true;
+    }
+    return false;
+}
+
 /* Types that fill a slot with a symbol's address. */
 static const struct {
     uint16_t machine;

@@ -87,6 +87,10 @@ typedef int cairn_slots_fn(void *context, const struct cairn_slot *slot);
 bool cairn_slots_each(const struct cairn_slots_image *image, cairn_slots_fn *each, void *context,
                       struct cairn_slots_result *ret_result);
 
+/* Is there code of the module at `vaddr`? A slot that is not bound yet holds the address of a stub
+ * there. */
+bool cairn_slots_is_code(const struct cairn_slots_image *image, uint64_t vaddr);
+
 /* "R_X86_64_JUMP_SLOT"; NULL: another type. */
 const char *cairn_slots_type_name(uint16_t machine, uint32_t type);
 /* A sentence without a full stop; static. */

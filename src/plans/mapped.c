@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/foreign.h"
+#include "base/log.h"
 #include "proc/mapped_file.h"
 
 struct opening {
@@ -38,4 +39,26 @@ int cairn_plans_open_mapped(int pid, const struct cairn_map *map, struct cairn_f
     if (!o.is_open && err)
         *err = o.err;
     return o.is_open ? CAIRN_OK : (int)o.err.code;
+}
+
+int cairn_plans_each_mapping(const struct cairn_maps *maps, cairn_plans_mapping_fn *fn,
+                             void *context, struct cairn_err *err)
+{
+    for (size_t i = 0; i < cairn_maps_count(maps); i++) {
+        const struct cairn_map *map = cairn_maps_get(maps, i);
+        struct cairn_err why;
+        if (!(map->flags & CAIRN_MAP_EXEC) || !(map->flags & CAIRN_MAP_FILE))
+            continue;
+        int code = fn(context, i, &why);
+        if (code == CAIRN_E_NOMEM || code == CAIRN_E_STOPPED) {
+            if (err)
+                *err = why;
+            return code;
+        }
+        if (code < 0) {
+            cairn_fail_in(&why, code, map->path);
+            cairn_log_err(CAIRN_LOG_WARNING, &why);
+        }
+    }
+    return CAIRN_OK;
 }

@@ -8,7 +8,7 @@
 
 #include "elf/image.h"
 
-/* One request: what is wanted, who is told, which names were found so far. */
+/* One request: the options, the function that reports go to, and which names were found so far. */
 struct cairn_plans_run {
     struct cairn_plans_opts opts;
     cairn_planned_fn *fn;

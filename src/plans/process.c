@@ -10,9 +10,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "plans/mapped.h"
 #include "plans/piece.h"
+#include "proc/free_space.h"
 #include "proc/mem.h"
 
 enum { CODE_MAX = 512 << 20, WHERE_BYTES = 32 };
@@ -26,20 +26,10 @@ struct process {
     unsigned n_read;
 };
 
-/* The lowest free place: maps are sorted and do not overlap. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes)
 {
     const struct process *p = context;
-    for (size_t i = 0; i < cairn_maps_count(p->maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(p->maps, i);
-        const uint64_t last_page = (low + n_bytes - 1) & ~(p->page - 1);
-        if (map->end <= (low & ~(p->page - 1)))
-            continue;
-        if (map->start > last_page)
-            break;
-        low = map->end;
-    }
-    return low <= high && high - low >= n_bytes ? low : 0;
+    return cairn_free_space_find(p->maps, p->page, low, high, n_bytes);
 }
 
 static bool is_same_file(const struct cairn_map *a, const struct cairn_map *b)
@@ -91,8 +81,9 @@ static int plan_mapping(struct process *p, size_t index, const struct cairn_elf 
     return cairn_plans_piece_each(&p->run, &piece, err);
 }
 
-static int read_mapping(struct process *p, size_t index, struct cairn_err *err)
+static int read_mapping(void *context, size_t index, struct cairn_err *err)
 {
+    struct process *p = context;
     const struct cairn_map *map = cairn_maps_get(p->maps, index);
     struct cairn_file file;
     struct cairn_elf elf;
@@ -113,24 +104,9 @@ static int read_mapping(struct process *p, size_t index, struct cairn_err *err)
 
 static int each_mapping(struct process *p, struct cairn_err *err)
 {
-    for (size_t i = 0; i < cairn_maps_count(p->maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(p->maps, i);
-        struct cairn_err why;
-        if (!(map->flags & CAIRN_MAP_EXEC) || !(map->flags & CAIRN_MAP_FILE))
-            continue;
-        int code = read_mapping(p, i, &why);
-        if (code == CAIRN_E_NOMEM || code == CAIRN_E_STOPPED) {
-            if (err)
-                *err = why;
-            return code;
-        }
-        if (code < 0) {
-            cairn_fail_in(&why, code, map->path);
-            cairn_log_err(CAIRN_LOG_WARNING, &why);
-        }
-    }
-    return p->n_read
-               ? CAIRN_OK
+    int code = cairn_plans_each_mapping(p->maps, read_mapping, p, err);
+    return code < 0 || p->n_read
+               ? code
                : cairn_fail(err, CAIRN_E_MISSING, "pid %d: no code of a file can be read", p->pid);
 }
 

@@ -30,7 +30,9 @@ struct run {
     const char *path;
     const struct cairn_slots_image *image;
     uint64_t load_base;
-    /* Of a process; NULL of a file. */
+    /* Of a process; 0 and NULL of a file. */
+    int pid;
+    unsigned n_read; /* mappings */
     const struct cairn_maps *maps;
     struct cairn_mem *mem;
 };
@@ -55,17 +57,6 @@ static bool is_wanted(struct run *run, const struct cairn_slot *slot)
     return wanted;
 }
 
-static bool is_own_code(const struct run *run, uint64_t va)
-{
-    uint64_t vaddr = va - run->load_base;
-    for (uint32_t i = 0; i < run->image->n_segments; i++) {
-        const struct cairn_slots_segment *s = &run->image->segments[i];
-        if (s->is_executable && vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory)
-            return true;
-    }
-    return false;
-}
-
 static void read_value(const struct run *run, const struct cairn_slot *slot,
                        struct cairn_slot_found *found)
 {
@@ -78,7 +69,8 @@ static void read_value(const struct run *run, const struct cairn_slot *slot,
         found->value = found->value << 8 | word[i];
     const struct cairn_map *map = cairn_maps_find(run->maps, found->value);
     found->leads_into = map && *map->path ? map->path : NULL;
-    found->is_bound = slot->is_defined || !is_own_code(run, found->value);
+    found->is_bound =
+        slot->is_defined || !cairn_slots_is_code(run->image, found->value - run->load_base);
 }
 
 static int report(void *context, const struct cairn_slot *slot)
@@ -209,47 +201,33 @@ static int read_mapped(struct run *run, const struct cairn_map *map, struct cair
     return each_slot(run, &elf, err);
 }
 
-static int read_mapping(struct run *run, int pid, const struct cairn_map *map,
-                        struct cairn_err *err)
+static int read_mapping(void *context, size_t index, struct cairn_err *err)
 {
+    struct run *run = context;
+    const struct cairn_map *map = cairn_maps_get(run->maps, index);
     struct cairn_file file;
-    int code = cairn_plans_open_mapped(pid, map, &file, err);
+    int code = cairn_plans_open_mapped(run->pid, map, &file, err);
     if (code < 0)
         return code;
     code = read_mapped(run, map, file.bytes, err);
     cairn_file_close(&file);
+    run->n_read += code == CAIRN_OK;
     return code;
 }
 
-static int each_module(struct run *run, int pid, struct cairn_err *err)
+static int each_module(struct run *run, struct cairn_err *err)
 {
-    unsigned n_read = 0;
-    for (size_t i = 0; i < cairn_maps_count(run->maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(run->maps, i);
-        struct cairn_err why;
-        if (!(map->flags & CAIRN_MAP_EXEC) || !(map->flags & CAIRN_MAP_FILE))
-            continue;
-        int code = read_mapping(run, pid, map, &why);
-        if (code == CAIRN_E_NOMEM || code == CAIRN_E_STOPPED) {
-            if (err)
-                *err = why;
-            return code;
-        }
-        n_read += code == CAIRN_OK;
-        if (code < 0) {
-            cairn_fail_in(&why, code, map->path);
-            cairn_log_err(CAIRN_LOG_WARNING, &why);
-        }
-    }
-    return n_read
-               ? CAIRN_OK
-               : cairn_fail(err, CAIRN_E_MISSING, "pid %d: no module with slots can be read", pid);
+    int code = cairn_plans_each_mapping(run->maps, read_mapping, run, err);
+    return code < 0 || run->n_read
+               ? code
+               : cairn_fail(err, CAIRN_E_MISSING, "pid %d: no module with slots can be read",
+                            run->pid);
 }
 
 int cairn_slots_of_pid(int pid, const char *const *names, size_t n_names, cairn_slot_found_fn *fn,
                        void *context, struct cairn_err *err)
 {
-    struct run run = {.names = names, .n_names = n_names, .fn = fn, .context = context};
+    struct run run = {.names = names, .n_names = n_names, .fn = fn, .context = context, .pid = pid};
     struct cairn_maps *maps = NULL;
     struct cairn_mem mem;
     char where[WHERE_BYTES];
@@ -261,7 +239,7 @@ int cairn_slots_of_pid(int pid, const char *const *names, size_t n_names, cairn_
     if (code == CAIRN_OK) {
         run.maps = maps;
         run.mem = &mem;
-        code = each_module(&run, pid, err);
+        code = each_module(&run, err);
         cairn_mem_close(&mem);
         snprintf(where, sizeof where, "pid %d", pid);
         if (code == CAIRN_OK)

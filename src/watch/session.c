@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/installed.h"
 #include "proc/at_exit.h"
 #include "proc/child.h"
 #include "rt/heap_state.h"
@@ -25,7 +26,6 @@
 #include "watch/heap.h"
 #include "watch/missed.h"
 
-#define LIBRARY "libcairn-heap.so"
 #define PRELOAD "LD_PRELOAD="
 
 enum { VARIABLES_MAX = 10, LINE_BYTES = 2 * PATH_MAX };
@@ -42,40 +42,11 @@ struct cairn_heap_session {
     size_t n_env;
 };
 
-static bool is_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* Beside this program, as in a build folder; or where an installation has it. */
-static int find_library(char *ret_path, size_t size, struct cairn_err *err)
-{
-    static const char *const places[] = {"/" LIBRARY, "/../lib/" LIBRARY,
-                                         "/../" CAIRN_LIBDIR "/" LIBRARY, "/../lib64/" LIBRARY};
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%.*s%s", (int)(slash - exe), exe, places[i]);
-        if (is_file(path) && realpath(path, exe) && strlen(exe) < size) {
-            memcpy(ret_path, exe, strlen(exe) + 1);
-            return CAIRN_OK;
-        }
-    }
-    cairn_fail(err, CAIRN_E_MISSING, LIBRARY " is neither beside %s nor where it is installed",
-               slash ? exe : "this program");
-    cairn_hint(err, "--library FILE says where it is");
-    return CAIRN_E_MISSING;
-}
-
 static int use_library(const char *given, char *ret_path, size_t size, struct cairn_err *err)
 {
     char path[PATH_MAX];
     if (!given)
-        return find_library(ret_path, size, err);
+        return cairn_installed_library("libcairn-heap.so", ret_path, size, err);
     if (!realpath(given, path))
         return cairn_fail_os(err, errno, "%s", given);
     if (strpbrk(path, ": \t")) { /* ld.so(8): what separates the entries of LD_PRELOAD */

@@ -63,6 +63,10 @@ head -c 2000 libsample_lazy.so >cut.so
 has log cut.so "a file that is cut off"
 sleep 100 &
 pid=$!
+for _ in $(seq 400); do # until it has become sleep, with its libc
+    [ "$(cat /proc/$pid/comm)" = sleep ] && grep -q 'libc\|musl' /proc/$pid/maps && break
+    sleep 0.05
+done
 "$CAIRN" hook slots --json $pid malloc >out 2>log || fail "slots of a process" log
 same "malloc leads into libc" "$(ask 'any("libc" in s.get("leads_into", "") for s in j["slots"])')" True
 kill $pid
