@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 enum {
-    CAIRN_CALL_NUMBERS = 512,     /* of a table that may be wanted */
-    CAIRN_CALL_X32_BIT = 1 << 30, /* __X32_SYSCALL_BIT: 64-bit entry, addresses of 32 bits */
-    CAIRN_CALL_NONE = -1
+    CAIRN_CALL_NUMBERS = 512,    /* of a table that may be wanted */
+    CAIRN_CALL_X32_BIT = 1 << 30 /* __X32_SYSCALL_BIT: 64-bit entry, addresses of 32 bits */
 };
 
 /* Calls that map code, if PROT_EXEC is set in their third argument, and the one that renames. */

@@ -72,7 +72,7 @@ static void put_ranges(struct writer *w, const uint64_t *bits, uint32_t base)
 static void put_telling(struct writer *w, const uint64_t *bits, int number, uint32_t at,
                         uint16_t op, uint32_t value)
 {
-    if (number == CAIRN_CALL_NONE || cairn_calls_want(bits, (uint64_t)number))
+    if (cairn_calls_want(bits, (uint64_t)number))
         return;
     jump(w, BPF_JEQ, (uint32_t)number, 0, 4);
     load(w, at);

@@ -91,7 +91,6 @@ struct cairn_call_stops {
     uint64_t look_ns; /* when held threads are looked at; 0: none is held */
     struct cairn_call_cpu cpu;
     uint64_t stop_ns; /* that threads stood for us */
-    uint64_t n_stops;
 };
 
 /* A child that waits for its execve(2), and will lay a filter over itself. CAIRN_E_ACCESS. */

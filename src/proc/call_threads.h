@@ -17,8 +17,8 @@ int cairn_call_threads_take_over(struct cairn_call_stops *stops, struct cairn_ca
                                  struct cairn_call_thread *caller);
 
 /* A stopped one runs untraced from now on, and gets that signal; 0: none. */
-int cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
-                              int signal);
+void cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
+                               int signal);
 
 /* A held one whose parent was killed before it could tell of it: nobody else sets it going. */
 void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_thread *thread);

@@ -42,7 +42,6 @@ struct cairn_reach_graph {
                         roots */
     uint32_t wanted; /* all roots of this block are kept, to a limit; UINT32_MAX: none */
     size_t n_wanted;
-    uint32_t n_begun;
     struct cairn_err *err;
 };
 

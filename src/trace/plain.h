@@ -26,7 +26,7 @@ struct cairn_plain {
     struct cairn_sampler *sampler; /* borrowed, as the next one */
     const struct cairn_spec *spec;
     struct cairn_plain_stacks stacks;
-    bool is_filter, no_stack, enter_only, no_inherit;
+    bool no_stack, enter_only;
     bool wants_texts;        /* somebody asks for what arguments point to */
     bool is_quiet;           /* no event is reported as it comes, and so none is named */
     int tid;                 /* this thread alone; 0: all */
