@@ -6,17 +6,14 @@
  *
  *     child_start -> seize -> child_release(serve) -> turn* -> STANDS -> let_go -> turn* -> ENDED
  *
+ * While it stands, cairn_ptrace_prstatus() reads the main thread's registers.
+ *
  * All calls come from one OS thread.
  */
 #ifndef CAIRN_PROC_AT_EXIT_H
 #define CAIRN_PROC_AT_EXIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <cairn/error.h>
-
-#include "proc/regs.h"
 
 enum cairn_at_exit_turn { CAIRN_AT_EXIT_RUNS, CAIRN_AT_EXIT_STANDS, CAIRN_AT_EXIT_ENDED };
 
@@ -32,9 +29,6 @@ int cairn_at_exit_seize(int pid, struct cairn_at_exit *ret_exit, struct cairn_er
 /* Answers what waits, without waiting itself: signals reach the child, a stop stays one. */
 enum cairn_at_exit_turn cairn_at_exit_turn(struct cairn_at_exit *at_exit);
 void cairn_at_exit_serve(void *at_exit); /* the same, for cairn_child_release() */
-
-/* The registers of its main thread, as cairn_tracer_prstatus() gives them, while it stands. */
-bool cairn_at_exit_prstatus(int pid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size);
 
 /* It goes on to end. */
 void cairn_at_exit_let_go(struct cairn_at_exit *at_exit);

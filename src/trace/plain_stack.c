@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/ptrace.h"
 #include "sample/guest_walk.h"
 #include "target/regs.h"
 
@@ -99,9 +99,9 @@ size_t cairn_plain_read(int tid, uint64_t va, void *to, size_t size)
 static bool read_regs(struct cairn_plain_stacks *stacks, int tid)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
-    struct iovec io = {raw, sizeof raw};
-    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0 &&
-           cairn_target_regs((struct cairn_span){raw, io.iov_len}, false, &stacks->regs);
+    size_t size;
+    return cairn_ptrace_prstatus(tid, raw, &size) == 0 &&
+           cairn_target_regs((struct cairn_span){raw, size}, false, &stacks->regs);
 }
 
 /* The first of WAYS. */

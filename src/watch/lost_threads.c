@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bpf/threads.h"
-#include "proc/at_exit.h"
+#include "proc/ptrace.h"
 #include "proc/threads.h"
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
@@ -201,7 +201,7 @@ static void read_standing(struct reading *r)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
     size_t size, i = number_of(r, r->pid);
-    if (i < r->n && !r->is_read[i] && cairn_at_exit_prstatus(r->pid, raw, &size))
+    if (i < r->n && !r->is_read[i] && cairn_ptrace_prstatus(r->pid, raw, &size) == 0)
         r->is_read[i] = add_regs(r->threads, r->pid, (struct cairn_span){raw, size});
 }
 
