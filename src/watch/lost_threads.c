@@ -48,7 +48,6 @@ void cairn_lost_threads_close(struct cairn_lost_threads *threads)
     cairn_bpf_threads_close(threads->iterator);
     cairn_free(threads->words);
     cairn_free(threads->list);
-    cairn_free(threads->sps);
     *threads = (struct cairn_lost_threads){0};
 }
 
@@ -63,10 +62,8 @@ static bool add_word(struct cairn_lost_threads *t, uint64_t word, int tid,
 
 static bool add_sp(struct cairn_lost_threads *t, int tid, uint64_t sp, uint64_t tp)
 {
-    if (cairn_grow((void **)&t->sps, &t->cap_sps, t->n_sps + 1, sizeof *t->sps) < 0 ||
-        cairn_grow((void **)&t->list, &t->cap_list, t->n_list + 1, sizeof *t->list) < 0)
+    if (cairn_grow((void **)&t->list, &t->cap_list, t->n_list + 1, sizeof *t->list) < 0)
         return false;
-    t->sps[t->n_sps++] = sp;
     t->list[t->n_list++] = (struct cairn_lost_thread){tid, sp, tp};
     return true;
 }
@@ -208,7 +205,7 @@ static void read_standing(struct reading *r)
 static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
 {
     struct cairn_lost_threads *t = r->threads;
-    t->n_words = t->n_sps = t->n_list = t->n_partly = t->n_unread = 0;
+    t->n_words = t->n_list = t->n_partly = t->n_unread = 0;
     t->n_threads = r->n;
     read_by_iterator(r);
     if (tracer)
@@ -274,8 +271,8 @@ static bool is_stack(struct cairn_lost_space *space, const struct cairn_lost_map
 
 static int compare_sps(const void *x, const void *y)
 {
-    const uint64_t *a = x, *b = y;
-    return *a < *b ? -1 : *a > *b;
+    const struct cairn_lost_thread *a = x, *b = y;
+    return a->sp < b->sp ? -1 : a->sp > b->sp;
 }
 
 static bool has_block(const struct cairn_reach_blocks *blocks, const struct cairn_lost_map *map)
@@ -329,9 +326,9 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
     const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
     for (size_t i = 0; i < space->n_maps && space->has_glibc && space->machine == EM_X86_64; i++) {
         struct cairn_lost_map *map = &space->maps[i];
-        while (k < t->n_sps && t->sps[k] < map->start)
+        while (k < t->n_list && t->list[k].sp < map->start)
             k++;
-        bool has_thread = k < t->n_sps && t->sps[k] < map->end;
+        bool has_thread = k < t->n_list && t->list[k].sp < map->end;
         if (!has_thread && map->kind == CAIRN_LOST_OTHER && map->flags == access &&
             guard_of(space, map) && is_dead(space, map, left) && !has_block(blocks, map)) {
             map->live = map->end;
@@ -346,18 +343,18 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
 bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks, struct cairn_lost_space *space)
 {
-    const uint64_t *sps = threads->sps;
-    if (threads->n_sps)
-        qsort(threads->sps, threads->n_sps, sizeof *threads->sps, compare_sps);
-    for (size_t i = 0; i < threads->n_sps; i++) {
-        struct cairn_lost_map *map = cairn_lost_space_map(space, sps[i]);
+    const struct cairn_lost_thread *list = threads->list;
+    if (threads->n_list)
+        qsort(threads->list, threads->n_list, sizeof *threads->list, compare_sps);
+    for (size_t i = 0; i < threads->n_list; i++) {
+        struct cairn_lost_map *map = cairn_lost_space_map(space, list[i].sp);
         if (!map || (map->flags & (CAIRN_MAP_SHARED | CAIRN_MAP_FILE)) ||
-            (i > 0 && sps[i - 1] >= map->start) || /* it is not alone, and was looked at */
+            (i > 0 && list[i - 1].sp >= map->start) || /* it is not alone, and was looked at */
             (map->kind != CAIRN_LOST_STACK && !is_stack(space, map)))
             continue;
-        bool is_alone = i + 1 == threads->n_sps || sps[i + 1] >= map->end;
-        if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
-            map->live = sps[i] - RED_ZONE;
+        bool is_alone = i + 1 == threads->n_list || list[i + 1].sp >= map->end;
+        if (is_alone && list[i].sp - map->start > RED_ZONE && !has_block(blocks, map))
+            map->live = list[i].sp - RED_ZONE;
     }
     /* A thread that was not seen may have any stack; so may one that ended with its process. */
     return threads->n_unread || threads->at_exit || cut_dead(threads, blocks, space);

@@ -39,10 +39,8 @@ struct cairn_lost_threads {
     struct cairn_bpf_threads *iterator; /* NULL: there is no BPF program */
     struct cairn_lost_word *words;
     size_t n_words, cap_words;
-    struct cairn_lost_thread *list; /* those whose stack pointer is known */
+    struct cairn_lost_thread *list; /* those whose stack pointer is known; by it, once cut */
     size_t n_list, cap_list;
-    uint64_t *sps; /* of stack pointers, one a thread */
-    size_t n_sps, cap_sps;
     size_t n_threads;
     bool at_exit;    /* the main thread stands at its end (proc/at_exit.h); others are gone */
     size_t n_partly; /* whose registers were read in part, */
