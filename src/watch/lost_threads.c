@@ -281,40 +281,48 @@ static bool has_block(const struct cairn_reach_blocks *blocks, const struct cair
     return first < blocks->n && cairn_reach_blocks_get(blocks, first).va < map->end;
 }
 
+bool cairn_lost_find_pthread(struct cairn_span bytes, uint64_t va, size_t least, size_t *at,
+                             int32_t *ret_tid)
+{
+    enum { SELF_AT = 0x10, TID_AT = 0x2d0 };
+    for (; *at + least <= bytes.size; *at += CAIRN_LOST_PTHREAD_ALIGN) {
+        uint64_t self[2];
+        memcpy(&self[0], bytes.data + *at, sizeof *self);
+        memcpy(&self[1], bytes.data + *at + SELF_AT, sizeof *self);
+        memcpy(ret_tid, bytes.data + *at + TID_AT, sizeof *ret_tid);
+        if (self[0] == va + *at && self[1] == va + *at)
+            return true;
+    }
+    return false;
+}
+
 /*
  * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
- * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
- * which the kernel sets to 0 when the thread ends, and pthread_join() to -1. Until then what the
- * thread returned is there. The next thread gets the DTV, too. Of x86-64; on other machines none is
- * found, and all of it is a root.
+ * a stack's last page has struct pthread. The kernel sets the thread's number there to 0 when the
+ * thread ends, and pthread_join() sets it to -1. Until then what the thread returned is there. The
+ * next thread gets the DTV, too. Of x86-64; on other machines none is found, and all of it is a
+ * root.
  */
 static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
                     uint64_t ret_left[LEFT_WORDS])
 {
-    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, ALIGN = 64 };
-    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
+    enum { DTV_AT = 8, DTV_HEAD = 16 }; /* the pointer is to its second slot */
     /* The result is at 0x630; before it is a thread, behind it how it was scheduled. */
     enum { RESULT_AT = 0x620, LEAST = RESULT_AT + (LEFT_WORDS - 1) * 8 };
     uint8_t page[CAIRN_LOST_PAGE];
-    uint64_t va = map->end - sizeof page, words[2];
+    uint64_t va = map->end - sizeof page;
+    size_t at = 0;
     int32_t tid;
     if (map->end - map->start < 2 * sizeof page ||
-        !cairn_lost_space_read(space, va, page, sizeof page))
+        !cairn_lost_space_read(space, va, page, sizeof page) ||
+        !cairn_lost_find_pthread((struct cairn_span){page, sizeof page}, va, LEAST, &at, &tid))
         return false;
-    for (size_t at = 0; at + LEAST <= sizeof page; at += ALIGN) {
-        memcpy(&words[0], page + at, sizeof *words);
-        memcpy(&words[1], page + at + SELF_AT, sizeof *words);
-        memcpy(&tid, page + at + TID_AT, sizeof tid);
-        if (words[0] != va + at || words[1] != va + at)
-            continue;
-        memset(ret_left, 0, LEFT_WORDS * sizeof *ret_left);
-        memcpy(ret_left, page + at + DTV_AT, sizeof *ret_left);
-        ret_left[0] -= DTV_HEAD;
-        if (tid == 0)
-            memcpy(ret_left + 1, page + at + RESULT_AT, (LEFT_WORDS - 1) * sizeof *ret_left);
-        return tid <= 0;
-    }
-    return false;
+    memset(ret_left, 0, LEFT_WORDS * sizeof *ret_left);
+    memcpy(ret_left, page + at + DTV_AT, sizeof *ret_left);
+    ret_left[0] -= DTV_HEAD;
+    if (tid == 0)
+        memcpy(ret_left + 1, page + at + RESULT_AT, (LEFT_WORDS - 1) * sizeof *ret_left);
+    return tid <= 0;
 }
 
 /* Nothing else of a stack that no thread has is read. False: memory is gone. */

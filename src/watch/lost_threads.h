@@ -71,4 +71,16 @@ bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks,
                             struct cairn_lost_space *space);
 
+/*
+ * glibc's struct pthread on x86-64 (nptl/descr.h; 2.26 to 2.41):
+ *
+ *     0x000  its own address      0x010  the same      0x2d0  the thread's number
+ *
+ * The first one at `*at` or behind, of which `least` bytes are among those read at `va`: `*at` is
+ * its offset then. `*at` and its address are multiples of 64; `least` is 0x2d4 or more.
+ */
+enum { CAIRN_LOST_PTHREAD_ALIGN = 64 };
+bool cairn_lost_find_pthread(struct cairn_span bytes, uint64_t va, size_t least, size_t *at,
+                             int32_t *ret_tid);
+
 #endif /* CAIRN_WATCH_LOST_THREADS_H */
