@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call ABI: how system calls of this CPU's programs are told apart, for tracers and for filters of
- * seccomp(2). call_abi_CPU.c is chosen by meson.
+ * Call ABI: the tables of system calls of this CPU's programs, for tracers and for filters of
+ * seccomp(2). meson chooses call_abi_CPU.c.
  */
 #ifndef CAIRN_PROC_CALL_ABI_H
 #define CAIRN_PROC_CALL_ABI_H
@@ -28,9 +28,9 @@ struct cairn_call_abi {
 extern const struct cairn_call_abi cairn_call_abi;
 
 /*
- * Of a thread that stopped where its system call has ended with EINTR because of the stop: has it
- * call again, with the same arguments. Calls such as epoll_wait(2), which the kernel does not
- * restart by itself (signal(7)). False: nothing was changed.
+ * Restarts, with the same arguments, the system call of a stopped thread that the stop itself has
+ * ended with EINTR. The kernel does not restart calls such as epoll_wait(2) (signal(7)). False:
+ * nothing was changed.
  */
 bool cairn_call_again(int tid);
 

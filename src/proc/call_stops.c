@@ -240,7 +240,7 @@ static bool wait_for_news(uint64_t until_ns)
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     if (!left_ns)
         return false;
-    if (left_ns > NAP_MS * CAIRN_NS_PER_MS) /* whoever ignores SIGCHLD is not told */
+    if (left_ns > NAP_MS * CAIRN_NS_PER_MS) /* a caller that ignores SIGCHLD gets none */
         left_ns = NAP_MS * CAIRN_NS_PER_MS;
     const struct timespec left = {0, (long)left_ns};
     sigemptyset(&child);
@@ -248,7 +248,7 @@ static bool wait_for_news(uint64_t until_ns)
     return sigtimedwait(&child, NULL, &left) >= 0 || errno == EAGAIN;
 }
 
-/* There is no news, and so no parent that would tell of a thread that was held that long. */
+/* Nothing is pending: no event of a parent will come for a thread that was held that long. */
 static void look_at_held(struct cairn_call_stops *stops)
 {
     const uint64_t now_ns = cairn_now_ns();

@@ -14,7 +14,7 @@
 #include "proc/process.h"
 #include "trace/plain_event.h"
 
-/* Names and users may change by other threads and by calls that are not traced. */
+/* Other threads, and calls that are not traced, may change a thread's name and user. */
 static const uint64_t LOOK_NS = 20 * CAIRN_NS_PER_MS;
 enum { POLL_MS = 100 };
 static const uint64_t TURN_NS = 1000000000;
@@ -193,7 +193,7 @@ static int on_replaced(void *ctx, struct cairn_call_thread *thread)
     return code == CAIRN_OK ? cairn_plain_stacks_moved(&plain->stacks, thread->pid) : code;
 }
 
-/* A call that it was in has no result. */
+/* The call that was under way has no result. */
 static int on_gone(void *ctx, struct cairn_call_thread *thread)
 {
     struct cairn_plain *plain = ctx;

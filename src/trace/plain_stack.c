@@ -21,12 +21,12 @@ enum {
 
 struct cairn_plain_memo {
     uint64_t version;             /* of the process's mappings, and so of the process; 0: empty */
-    uint64_t ip, regs[REGS_KEPT]; /* but for the frame pointer, which is */
-    uint64_t frame[REGS_KEPT];
-    bool any_frame; /* and does not count */
+    uint64_t ip, regs[REGS_KEPT]; /* without the frame pointer */
+    uint64_t frame[REGS_KEPT];    /* the frame pointer */
+    bool any_frame;               /* the walk does not depend on the frame pointer */
     uint32_t n_words;
-    uint32_t n_bytes; /* from sp to behind the last word */
-    uint32_t used;    /* when it was met last */
+    uint32_t n_bytes; /* from sp to the end of the last word */
+    uint32_t used;    /* when it was recognized last */
     struct cairn_collected stack;
     uint16_t word[CAIRN_COPIED_READS_MAX];
     uint64_t value[CAIRN_COPIED_READS_MAX];
@@ -176,7 +176,7 @@ static void learn(struct cairn_plain_stacks *stacks, uint64_t version,
 {
     struct cairn_plain_memo *memos = slot_of(stacks, version), *memo = memos;
     const struct cairn_copied_reads *reads = &stacks->reads;
-    if (!reads->n || reads->is_over) /* also the first walk of all: nobody has noted what it read */
+    if (!reads->n || reads->is_over) /* the reads of the first walk of all were not noted */
         return;
     for (size_t i = 0; i < WAYS; i++)
         if (memos[i].used < memo->used)

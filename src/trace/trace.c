@@ -253,7 +253,7 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* Of all that is traced, is each a system call of processes that we may trace? */
+/* Are only system calls traced, of a command or of listed processes? */
 static bool can_be_plain(const struct cairn_trace *t)
 {
     return !t->spec.probes.n && !t->opts.all_processes && !t->opts.cgroup;

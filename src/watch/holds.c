@@ -31,7 +31,7 @@ void cairn_heap_holds_free(struct cairn_heap_holds *holds)
     cairn_free(holds);
 }
 
-/* A look may miss a pointer that moves: that there is none takes some looks. */
+/* A look may miss a pointer that moves. "No pointer" must be the result of several looks. */
 static bool is_enough(const struct cairn_heap_holds *h)
 {
     if (h->n_tries >= TRIES)

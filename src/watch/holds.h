@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds, within the room: one look at who points to whom, and what is made of it.
+ * Holds, within the room: one look at which block points to which, and what is made of it.
  *
  *     holds.c        public calls; looks again where pointers moved
  *     holds_look.c   state ─► blocks ─► roots, pointers ─► graph
