@@ -52,7 +52,7 @@ static int look_until_confirmed(struct cairn_heap_holds *h, struct cairn_err *er
         h->is_confirmed = true;
         code = cairn_holds_look(h, err);
         if (code == CAIRN_OK && h->target != UINT32_MAX)
-            code = cairn_holds_find_paths(h, &h->is_confirmed, err);
+            code = cairn_holds_find_paths(h, err);
     }
     return code;
 }
