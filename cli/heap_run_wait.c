@@ -26,7 +26,7 @@ bool cli_run_lost_take(struct cli_args *args, const char *value, struct cli_run_
     return false;
 }
 
-/* On stderr: stdout is the command's. A failure is reported, and the command runs on. */
+/* On stderr: stdout is the command's. A look that fails is reported, and the run goes on. */
 static void look(int pid, bool at_exit, struct cli_heap_wanted *wanted, struct cli_run_lost *lost)
 {
     struct cairn_err err = {0};
@@ -69,8 +69,8 @@ static bool is_due(const struct cli_run_lost *lost, uint64_t *next_ns)
     return !is_first;
 }
 
-/* Records meanwhile which programs it runs: 20 times a second at first and 5 times later, but never
- * for more than a fiftieth of the time. */
+/* Meanwhile looks for the programs that the command starts: 20 times a second at first, later 5
+ * times, and never for more than a fiftieth of the time. */
 int cli_run_wait(int pid, struct cairn_heap_session *session, struct cli_heap_wanted *wanted,
                  struct cli_run_lost *lost)
 {

@@ -19,10 +19,10 @@ const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an ev
 const volatile __u64 cairn_trace_limit = 0;      /* events that cross a second, of each CPU */
 const volatile __u64 cairn_trace_max = 0;        /* no more events than that; 0: no bound */
 
-const volatile __u64 cairn_trace_every = 0; /* each so manieth event alone; 0, 1: all */
+const volatile __u64 cairn_trace_every = 0; /* report every Nth event; 0 or 1: all */
 
 __u32 cairn_trace_epoch = 0; /* another one when mappings have changed */
-__u64 cairn_trace_held = 0;  /* events whose filter held, where cairn_trace_every is set */
+__u64 cairn_trace_held = 0;  /* events that passed the filter; counted for cairn_trace_every */
 __u64 cairn_trace_taken = 0; /* events, where cairn_trace_max bounds them */
 
 struct {

@@ -70,7 +70,7 @@ struct cairn_trace_programs_opts {
     uint32_t signal;     /* is sent to the process at each event; 0: none */
     uint64_t per_second; /* so many events cross, of each CPU; 0: none, they are summed alone */
     uint64_t max;        /* events; 0: no bound */
-    uint64_t every;      /* each so manieth event alone; 0, 1: all */
+    uint64_t every;      /* report every Nth event; 0 or 1: all */
 };
 
 struct cairn_trace_programs {

@@ -122,7 +122,8 @@ static void judge_foreign(const struct bench *b)
         add(b, key, name, CAIRN_DOCTOR_YES, "", CAIRN_N_TRIES);
 }
 
-/* `plain`: the way without rights, of system calls alone; `cause_of`: why it is refused. */
+/* `plain`: the attempt that needs no rights, and traces system calls only. `cause_of`: the attempt
+ * whose failure explains that of `plain`. */
 static void add_trace(const struct bench *b, const char *key, const char *name,
                       enum cairn_doctor_try plain, const char *text, enum cairn_doctor_try cause_of)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tries of what one process may see of another: ptrace(2), process_vm_readv(2), files of /proc. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 #include "doctor/tries.h"
-#include "proc/regs.h"
+#include "proc/ptrace.h"
 
 enum { PATH_BYTES = 256, KALLSYMS_BYTES = 1 << 14, STATE_BYTES = 4096 };
 
@@ -24,15 +23,16 @@ enum { PATH_BYTES = 256, KALLSYMS_BYTES = 1 << 14, STATE_BYTES = 4096 };
 static int stop_and_read(int pid)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
-    struct iovec io = {raw, sizeof raw};
+    size_t size;
     int status;
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0)
         return errno;
     while (waitpid(pid, &status, __WALL) < 0)
         if (errno != EINTR)
             return errno;
-    if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &io) < 0)
-        return errno;
+    const int os_errno = cairn_ptrace_prstatus(pid, raw, &size);
+    if (os_errno)
+        return os_errno;
     return ptrace(PTRACE_DETACH, pid, NULL, NULL) < 0 ? errno : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries of each way to trace system calls, by the trace itself. */
+/* Attempts to trace system calls, one for each method. */
 #include <errno.h>
 #include <stddef.h>
 
@@ -44,7 +44,7 @@ int cairn_try_trace_ptrace(const struct cairn_doctor_subject *subject,
     return try_trace(&opts, answer);
 }
 
-/* A program that is not there: the filter is laid over the child before it is missed. */
+/* The program is missing on purpose: the child installs its filter before execve(2) fails. */
 int cairn_try_trace_seccomp(const struct cairn_doctor_subject *subject,
                             struct cairn_doctor_answer *answer)
 {

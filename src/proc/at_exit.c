@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc/at_exit.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "proc/ptrace.h"
 
 enum { EVENT_AT = 16 };
 
@@ -22,21 +21,12 @@ int cairn_at_exit_seize(int pid, struct cairn_at_exit *ret_exit, struct cairn_er
     return CAIRN_OK;
 }
 
-static bool stops(int signal)
-{
-    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-/* PTRACE_SEIZE: ptrace(2), "Group-stop" and "PTRACE_EVENT_STOP". */
 static void answer(struct cairn_at_exit *e, int status)
 {
-    int event = status >> EVENT_AT, signal = WSTOPSIG(status);
-    if (event == PTRACE_EVENT_EXIT)
+    if (status >> EVENT_AT == PTRACE_EVENT_EXIT)
         e->at = CAIRN_AT_EXIT_STANDS;
-    else if (event == PTRACE_EVENT_STOP && stops(signal))
-        (void)ptrace(PTRACE_LISTEN, e->pid, NULL, NULL);
     else
-        (void)ptrace(PTRACE_CONT, e->pid, NULL, (void *)(long)(event ? 0 : signal));
+        (void)cairn_ptrace_go_on(e->pid, status);
 }
 
 enum cairn_at_exit_turn cairn_at_exit_turn(struct cairn_at_exit *at_exit)
@@ -60,15 +50,6 @@ enum cairn_at_exit_turn cairn_at_exit_turn(struct cairn_at_exit *at_exit)
 void cairn_at_exit_serve(void *at_exit)
 {
     (void)cairn_at_exit_turn(at_exit);
-}
-
-bool cairn_at_exit_prstatus(int pid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size)
-{
-    struct iovec io = {ret_raw, CAIRN_PRSTATUS_MAX};
-    if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &io) < 0)
-        return false;
-    *ret_size = io.iov_len;
-    return true;
 }
 
 void cairn_at_exit_let_go(struct cairn_at_exit *at_exit)

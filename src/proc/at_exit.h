@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At exit: a child of ours that stands still when it ends, while its memory, its descriptors and
- * its main thread's registers are there. Other threads have ended by then. The main thread alone is
- * traced (ptrace(2)), from before its first instruction; what it starts is not.
+ * At exit: a child that stops when it ends, while its memory, its descriptors and its main thread's
+ * registers still exist. Its other threads have ended by then. ptrace(2) traces the main thread
+ * alone, from before its first instruction; what it starts is not traced.
  *
  *     child_start -> seize -> child_release(serve) -> turn* -> STANDS -> let_go -> turn* -> ENDED
+ *
+ * While it stands, cairn_ptrace_prstatus() reads the main thread's registers.
  *
  * All calls come from one OS thread.
  */
 #ifndef CAIRN_PROC_AT_EXIT_H
 #define CAIRN_PROC_AT_EXIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <cairn/error.h>
-
-#include "proc/regs.h"
 
 enum cairn_at_exit_turn { CAIRN_AT_EXIT_RUNS, CAIRN_AT_EXIT_STANDS, CAIRN_AT_EXIT_ENDED };
 
@@ -29,17 +26,15 @@ struct cairn_at_exit {
 /* CAIRN_E_ACCESS: it may not be traced. */
 int cairn_at_exit_seize(int pid, struct cairn_at_exit *ret_exit, struct cairn_err *err);
 
-/* Answers what waits, without waiting itself: signals reach the child, a stop stays one. */
+/* Handles the stops that are pending, and does not block: signals reach the child, and a group stop
+ * stays one. */
 enum cairn_at_exit_turn cairn_at_exit_turn(struct cairn_at_exit *at_exit);
 void cairn_at_exit_serve(void *at_exit); /* the same, for cairn_child_release() */
-
-/* The registers of its main thread, as cairn_tracer_prstatus() gives them, while it stands. */
-bool cairn_at_exit_prstatus(int pid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size);
 
 /* It goes on to end. */
 void cairn_at_exit_let_go(struct cairn_at_exit *at_exit);
 
-/* One that could not be started: ends it, and waits for that. */
+/* Kills a child that could not be started, and waits for its end. */
 void cairn_at_exit_drop(struct cairn_at_exit *at_exit);
 
 #endif /* CAIRN_PROC_AT_EXIT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call ABI: how system calls of this CPU's programs are told apart, for tracers and for filters of
- * seccomp(2). call_abi_CPU.c is chosen by meson.
+ * Call ABI: the tables of system calls of this CPU's programs, for tracers and for filters of
+ * seccomp(2). meson chooses call_abi_CPU.c.
  */
 #ifndef CAIRN_PROC_CALL_ABI_H
 #define CAIRN_PROC_CALL_ABI_H
@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 enum {
-    CAIRN_CALL_NUMBERS = 512,     /* of a table that may be wanted */
-    CAIRN_CALL_X32_BIT = 1 << 30, /* __X32_SYSCALL_BIT: 64-bit entry, addresses of 32 bits */
-    CAIRN_CALL_NONE = -1
+    CAIRN_CALL_NUMBERS = 512,    /* of a table that may be wanted */
+    CAIRN_CALL_X32_BIT = 1 << 30 /* __X32_SYSCALL_BIT: 64-bit entry, addresses of 32 bits */
 };
 
 /* Calls that map code, if PROT_EXEC is set in their third argument, and the one that renames. */
@@ -29,9 +28,9 @@ struct cairn_call_abi {
 extern const struct cairn_call_abi cairn_call_abi;
 
 /*
- * Of a thread that stopped where its system call has ended with EINTR because of the stop: has it
- * call again, with the same arguments. Calls such as epoll_wait(2), which the kernel does not
- * restart by itself (signal(7)). False: nothing was changed.
+ * Restarts, with the same arguments, the system call of a stopped thread that the stop itself has
+ * ended with EINTR. The kernel does not restart calls such as epoll_wait(2) (signal(7)). False:
+ * nothing was changed.
  */
 bool cairn_call_again(int tid);
 

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc/call_cpu.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buffer.h"
 #include "proc/process.h"
 
 enum {
     FOLLOW_EVERY = 256, /* stops: a look costs some 15 us */
-    STAT_BYTES = 4096,
-    FIELD = 39 - 3 /* proc(5): processor is number 39, and number 3 follows the name */
+    PROCESSOR = 39      /* proc(5), stat */
 };
 
 static bool cpu_of(int tid, int *ret_cpu)
 {
-    struct cairn_buffer text = {0};
-    const char *at = NULL;
-    if (cairn_process_slurp(tid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK)
-        at = strrchr(cairn_buffer_text(&text), ')'); /* behind the name, which may hold anything */
-    for (int i = 0; at && i <= FIELD; i++)
-        at = strchr(at + 1, ' ');
-    if (at)
-        *ret_cpu = (int)strtol(at + 1, NULL, 10);
-    cairn_buffer_done(&text);
-    return at && *ret_cpu >= 0 && *ret_cpu < CPU_SETSIZE;
+    uint64_t cpu;
+    if (!cairn_process_stat_field(tid, PROCESSOR, &cpu) || cpu >= CPU_SETSIZE)
+        return false;
+    *ret_cpu = (int)cpu;
+    return true;
 }
 
 void cairn_call_cpu_follow(struct cairn_call_cpu *cpu, int tid)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call CPU: the tracer runs where the thread that it stops runs. Of two CPUs each would sleep while
- * the other works, and waking a CPU takes longer than all the rest of a stop, in a virtual machine
- * ten times as long. The traced threads run where they like.
+ * Call CPU: the tracer runs on the CPU of the thread that it stops. On two CPUs, each would sleep
+ * while the other works. Waking a CPU takes longer than the rest of a stop, in a virtual machine
+ * ten times as long. The traced threads are not moved.
  */
 #ifndef CAIRN_PROC_CALL_CPU_H
 #define CAIRN_PROC_CALL_CPU_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct cairn_call_cpu {
-    bool is_wanted; /* threads that are started meanwhile would have one CPU */
+    bool is_wanted; /* threads that the tracer starts meanwhile inherit the one CPU */
     bool is_pinned;
     int cpu;
     unsigned n_stops;

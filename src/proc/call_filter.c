@@ -68,11 +68,12 @@ static void put_ranges(struct writer *w, const uint64_t *bits, uint32_t base)
     }
 }
 
-/* Calls that are not wanted, but tell of something: traced if `op` holds of an argument. */
+/* Calls that are not wanted, but may change mappings or a name: traced if `op` holds for an
+ * argument. */
 static void put_telling(struct writer *w, const uint64_t *bits, int number, uint32_t at,
                         uint16_t op, uint32_t value)
 {
-    if (number == CAIRN_CALL_NONE || cairn_calls_want(bits, (uint64_t)number))
+    if (cairn_calls_want(bits, (uint64_t)number))
         return;
     jump(w, BPF_JEQ, (uint32_t)number, 0, 4);
     load(w, at);
@@ -91,8 +92,8 @@ static void put_table(struct writer *w, const struct cairn_call_table *table, co
     put_ranges(w, bits, 0);
 }
 
-/* Numbers of x32 are those of the 64-bit table, and some of its own from 512 on: all of these are
- * traced, to be said. */
+/* Numbers of x32 are those of the 64-bit table, and some of its own from 512 on. All of its own are
+ * traced, so that they can be reported. */
 static void put_x32(struct writer *w, const uint64_t *bits)
 {
     put_ranges(w, bits, CAIRN_CALL_X32_BIT);

@@ -25,13 +25,12 @@ enum {
 };
 static const uint64_t HELD_NS = 1000000000;
 
-/* What the thread does next. */
-static int resume(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int signal)
+/* It fails for a thread that was killed meanwhile: waitpid() reports its end. */
+static void resume(const struct cairn_call_stops *stops, const struct cairn_call_thread *thread,
+                   int signal)
 {
     const bool stops_next = thread->is_in_call || (!stops->is_filter && !stops->is_over);
-    return ptrace(stops_next ? PTRACE_SYSCALL : PTRACE_CONT, thread->tid, NULL, (long)signal) < 0
-               ? CAIRN_E_MISSING /* killed meanwhile: waitpid() will tell */
-               : CAIRN_OK;
+    (void)ptrace(stops_next ? PTRACE_SYSCALL : PTRACE_CONT, thread->tid, NULL, (long)signal);
 }
 
 static bool read_call(int tid, struct cairn_stopped_call *ret_call, bool *ret_ends)
@@ -71,8 +70,7 @@ static int on_call(struct cairn_call_stops *stops, struct cairn_call_thread *thr
         answer = w->enter(w->ctx, thread, &call);
         thread->is_in_call = answer > 0 && answer & CAIRN_CALL_TO_ITS_END;
     }
-    (void)resume(stops, thread, 0);
-    stops->n_stops++;
+    resume(stops, thread, 0);
     stops->stop_ns += cairn_now_ns() - began_ns;
     cairn_call_cpu_follow(&stops->cpu, thread->tid);
     if (answer < 0)
@@ -88,12 +86,14 @@ static bool is_thread_of(int pid, int tid)
     return faccessat(AT_FDCWD, path, F_OK, 0) == 0;
 }
 
-static int release(struct cairn_call_stops *stops, struct cairn_call_thread *thread)
+static void release(struct cairn_call_stops *stops, struct cairn_call_thread *thread)
 {
-    if (thread->is_left_out && !stops->is_filter)
-        return cairn_call_threads_let_go(stops, thread, 0);
+    if (thread->is_left_out && !stops->is_filter) {
+        cairn_call_threads_let_go(stops, thread, 0);
+        return;
+    }
     thread->is_held = false;
-    return resume(stops, thread, 0);
+    resume(stops, thread, 0);
 }
 
 /* It started a thread, whose own first stop may have come already, or its end if it was killed. */
@@ -102,10 +102,11 @@ static int on_child(struct cairn_call_stops *stops, struct cairn_call_thread *pa
     const struct cairn_call_watcher *w = &stops->watcher;
     unsigned long tid = 0;
     int code = CAIRN_OK;
-    if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &tid) < 0)
-        return resume(stops, parent, 0);
-    if (!cairn_call_threads_find(stops, (int)tid) && kill((pid_t)tid, 0) < 0 && errno == ESRCH)
-        return resume(stops, parent, 0);
+    if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &tid) < 0 ||
+        (!cairn_call_threads_find(stops, (int)tid) && kill((pid_t)tid, 0) < 0 && errno == ESRCH)) {
+        resume(stops, parent, 0);
+        return CAIRN_OK;
+    }
     struct cairn_call_thread *child = cairn_call_threads_add(stops, (int)tid);
     if (!child)
         return CAIRN_E_NOMEM;
@@ -116,8 +117,8 @@ static int on_child(struct cairn_call_stops *stops, struct cairn_call_thread *pa
     if (!stops->is_over && !child->is_left_out)
         code = w->born(w->ctx, parent, child);
     if (child->is_held)
-        (void)release(stops, child);
-    (void)resume(stops, parent, 0);
+        release(stops, child);
+    resume(stops, parent, 0);
     return code;
 }
 
@@ -134,12 +135,12 @@ static int on_exec(struct cairn_call_stops *stops, struct cairn_call_thread *thr
     thread->is_begun = true;
     if (code == CAIRN_OK && !stops->is_over && !thread->is_left_out)
         code = w->replaced(w->ctx, thread);
-    (void)resume(stops, thread, 0);
+    resume(stops, thread, 0);
     return code;
 }
 
 /* A stop that is neither a call nor a signal: its birth, an interrupt of ours, or SIGSTOP. */
-static int on_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int signal)
+static void on_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int signal)
 {
     if (thread->is_asked)
         cairn_call_threads_mend(thread->tid);
@@ -148,13 +149,11 @@ static int on_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thr
         thread->is_held = true;
         thread->held_ns = cairn_now_ns();
         stops->look_ns = stops->look_ns ? stops->look_ns : thread->held_ns + HELD_NS;
-        return CAIRN_OK;
-    }
-    if (signal != SIGTRAP) {
+    } else if (signal != SIGTRAP) {
         (void)ptrace(PTRACE_LISTEN, thread->tid, NULL, 0L);
-        return CAIRN_OK;
+    } else {
+        release(stops, thread);
     }
-    return release(stops, thread);
 }
 
 /* What it has just started is traced, too, and is to be let go at its own stop. */
@@ -168,27 +167,29 @@ static void expect_child(struct cairn_call_stops *stops, int parent)
 }
 
 /* Whatever stop comes first has taken the place of the one that was asked for. */
-static int on_last_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int event,
-                        int signal)
+static void on_last_stop(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
+                         int event, int signal)
 {
     const bool is_signal = event == 0 && signal != CALL_STOP;
     if (!is_signal) /* also where the call ends that the interrupt has ended */
         cairn_call_threads_mend(thread->tid);
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
         expect_child(stops, thread->tid);
-    return cairn_call_threads_let_go(stops, thread, is_signal ? signal : 0);
+    cairn_call_threads_let_go(stops, thread, is_signal ? signal : 0);
 }
 
 static int on_stopped(struct cairn_call_stops *stops, struct cairn_call_thread *thread, int status)
 {
     const int event = status >> EVENT_SHIFT, signal = WSTOPSIG(status);
-    if (stops->is_over && !stops->is_filter)
-        return on_last_stop(stops, thread, event, signal);
+    if (stops->is_over && !stops->is_filter) {
+        on_last_stop(stops, thread, event, signal);
+        return CAIRN_OK;
+    }
     switch (event) {
     case 0:
         if (signal == CALL_STOP)
             return on_call(stops, thread);
-        (void)resume(stops, thread, signal);
+        resume(stops, thread, signal);
         return CAIRN_OK;
     case PTRACE_EVENT_SECCOMP:
         return on_call(stops, thread);
@@ -199,9 +200,10 @@ static int on_stopped(struct cairn_call_stops *stops, struct cairn_call_thread *
     case PTRACE_EVENT_EXEC:
         return on_exec(stops, thread);
     case PTRACE_EVENT_STOP:
-        return on_stop(stops, thread, signal);
+        on_stop(stops, thread, signal);
+        return CAIRN_OK;
     default:
-        (void)resume(stops, thread, 0);
+        resume(stops, thread, 0);
         return CAIRN_OK;
     }
 }
@@ -227,9 +229,7 @@ static int on_news(struct cairn_call_stops *stops, int tid, int status)
         thread = cairn_call_threads_add(stops, tid);
     if (!thread)
         return CAIRN_E_NOMEM;
-    int code =
-        WIFSTOPPED(status) ? on_stopped(stops, thread, status) : on_end(stops, thread, status);
-    return code == CAIRN_E_MISSING ? CAIRN_OK : code;
+    return WIFSTOPPED(status) ? on_stopped(stops, thread, status) : on_end(stops, thread, status);
 }
 
 /* Until a child has news, at most until then. */
@@ -240,7 +240,7 @@ static bool wait_for_news(uint64_t until_ns)
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     if (!left_ns)
         return false;
-    if (left_ns > NAP_MS * CAIRN_NS_PER_MS) /* whoever ignores SIGCHLD is not told */
+    if (left_ns > NAP_MS * CAIRN_NS_PER_MS) /* a caller that ignores SIGCHLD gets none */
         left_ns = NAP_MS * CAIRN_NS_PER_MS;
     const struct timespec left = {0, (long)left_ns};
     sigemptyset(&child);
@@ -248,7 +248,7 @@ static bool wait_for_news(uint64_t until_ns)
     return sigtimedwait(&child, NULL, &left) >= 0 || errno == EAGAIN;
 }
 
-/* There is no news, and so no parent that would tell of a thread that was held that long. */
+/* Nothing is pending: no event of a parent will come for a thread that was held that long. */
 static void look_at_held(struct cairn_call_stops *stops)
 {
     const uint64_t now_ns = cairn_now_ns();
@@ -259,7 +259,7 @@ static void look_at_held(struct cairn_call_stops *stops)
         struct cairn_call_thread *thread = stops->threads[i - 1];
         if (thread->is_held && now_ns - thread->held_ns >= HELD_NS) {
             cairn_call_threads_adopt(stops, thread);
-            (void)release(stops, thread);
+            release(stops, thread);
         } else if (thread->is_held) {
             stops->look_ns = now_ns + HELD_NS;
         }

@@ -41,12 +41,12 @@ enum cairn_call_answer {
 
 /* One traced thread. */
 struct cairn_call_thread {
-    int tid, pid;     /* pid 0: who started it has not told yet */
+    int tid, pid;     /* pid 0: its parent's event has not come yet */
     bool is_begun;    /* a command's thread is, once its program has begun */
     bool is_left_out; /* a process that is not to be traced, but has the filter */
     bool is_in_call;  /* `leave` is to be called */
     bool is_asked;    /* it was interrupted */
-    bool is_held;     /* stopped, until who started it tells */
+    bool is_held;     /* stopped, until its parent's event comes */
     uint64_t held_ns; /* since when */
     void *data;       /* of the caller, `data_bytes`, all-zero first */
 };
@@ -70,7 +70,7 @@ struct cairn_call_watcher {
     /* It runs again. */
     int (*resumed)(void *ctx, struct cairn_call_thread *thread);
     /* `parent` started it; it is stopped, or has not begun. Not called where the parent was killed
-     * before it could tell. */
+     * before its event came. */
     int (*born)(void *ctx, const struct cairn_call_thread *parent,
                 struct cairn_call_thread *thread);
     /* It has called execve(2), and is stopped where its program begins. */
@@ -90,8 +90,7 @@ struct cairn_call_stops {
     bool is_over;     /* no call is reported any more */
     uint64_t look_ns; /* when held threads are looked at; 0: none is held */
     struct cairn_call_cpu cpu;
-    uint64_t stop_ns; /* that threads stood for us */
-    uint64_t n_stops;
+    uint64_t stop_ns; /* how long threads were stopped */
 };
 
 /* A child that waits for its execve(2), and will lay a filter over itself. CAIRN_E_ACCESS. */

@@ -71,12 +71,11 @@ int cairn_call_threads_take_over(struct cairn_call_stops *stops, struct cairn_ca
     return code;
 }
 
-int cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
-                              int signal)
+void cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
+                               int signal)
 {
     (void)ptrace(PTRACE_DETACH, thread->tid, NULL, (long)signal);
     cairn_call_threads_remove(stops, thread);
-    return CAIRN_OK;
 }
 
 void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_thread *thread)
@@ -200,9 +199,8 @@ static void leave_all(struct cairn_call_stops *stops)
     const uint64_t until_ns = cairn_now_ns() + LEAVE_NS;
     for (size_t i = stops->n; i > 0; i--) {
         struct cairn_call_thread *thread = stops->threads[i - 1];
-        thread->is_asked = true;
         if (thread->is_held) /* its stop came already */
-            (void)cairn_call_threads_let_go(stops, thread, 0);
+            cairn_call_threads_let_go(stops, thread, 0);
         else
             (void)ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
     }

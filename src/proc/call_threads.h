@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call threads: the threads that call stops (call_stops.h) are of; a part of them. */
+/* Call threads: the threads whose calls call_stops.h traces; a part of it. */
 #ifndef CAIRN_PROC_CALL_THREADS_H
 #define CAIRN_PROC_CALL_THREADS_H
 
@@ -17,10 +17,10 @@ int cairn_call_threads_take_over(struct cairn_call_stops *stops, struct cairn_ca
                                  struct cairn_call_thread *caller);
 
 /* A stopped one runs untraced from now on, and gets that signal; 0: none. */
-int cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
-                              int signal);
+void cairn_call_threads_let_go(struct cairn_call_stops *stops, struct cairn_call_thread *thread,
+                               int signal);
 
-/* A held one whose parent was killed before it could tell of it: nobody else sets it going. */
+/* A held one whose parent was killed before its event came: nothing else resumes it. */
 void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_thread *thread);
 
 /* A stop of ours has ended its call with EINTR, and no signal did: it calls again. */

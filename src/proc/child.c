@@ -86,7 +86,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* A negative number is of what the child was to do before. */
+/* A negative number is the errno of what the child calls before execve(2). */
 static int fail_exec(int os_errno, const char *name, struct cairn_err *err)
 {
     if (os_errno < 0)

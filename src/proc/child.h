@@ -15,8 +15,9 @@ struct cairn_child {
 int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *ret_child,
                       struct cairn_err *err);
 
-/* The same; the child calls `before` when it is released, before execve(2). 0, or an errno: then it
- * ends. In a process that was forked: system calls alone. NULL: nothing is called. */
+/* The same; the child calls `before` when it is released, before execve(2). `before` returns 0, or
+ * an errno that ends the child. It runs in a forked process: it may make system calls, and call
+ * nothing else. NULL: nothing is called. */
 typedef int (*cairn_child_fn)(const void *ctx);
 int cairn_child_start_by(char *const *argv, char *const *env, cairn_child_fn before,
                          const void *ctx, struct cairn_child *ret_child, struct cairn_err *err);

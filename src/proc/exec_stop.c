@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "proc/process.h"
+#include "proc/ptrace.h"
 
 enum { EVENT_SHIFT = 16, TRAP_OF_PERF = 6 /* TRAP_PERF, Linux 5.13 */ };
 
@@ -37,12 +38,9 @@ static void pass_on(struct cairn_exec_stop *stop, int status)
         stop->has_ended = true;
         return;
     }
-    const int event = status >> EVENT_SHIFT, signal = WSTOPSIG(status);
-    stop->is_there = event == PTRACE_EVENT_EXEC;
-    if (event == PTRACE_EVENT_STOP && signal != SIGTRAP)
-        ptrace(PTRACE_LISTEN, stop->pid, NULL, 0L); /* a job control stop: until SIGCONT */
-    else if (!stop->is_there)
-        ptrace(PTRACE_CONT, stop->pid, NULL, event ? 0L : (long)signal);
+    stop->is_there = status >> EVENT_SHIFT == PTRACE_EVENT_EXEC;
+    if (!stop->is_there)
+        (void)cairn_ptrace_go_on(stop->pid, status);
 }
 
 static void serve(struct cairn_exec_stop *stop, int options)

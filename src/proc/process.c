@@ -193,32 +193,34 @@ static unsigned address_width(int pid)
     return is_32 ? 4 : 8;
 }
 
-/* proc(5), stat: fields count from 1. */
-static uint64_t stat_field(int pid, unsigned number)
+bool cairn_process_stat_field(int pid, unsigned number, uint64_t *ret_value)
 {
     enum { STAT_BYTES = 4096 };
     struct cairn_buffer text = {0};
-    uint64_t value = 0;
-    if (cairn_process_slurp(pid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK) {
-        const char *at = strrchr(cairn_buffer_text(&text), ')'); /* the name may hold anything */
-        for (unsigned field = 2; at && field < number; field++) {
-            at = strchr(at, ' ');
-            at += at != NULL;
-        }
-        value = at ? strtoull(at, NULL, 10) : 0;
+    const char *at = NULL;
+    if (cairn_process_slurp(pid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK)
+        at = strrchr(cairn_buffer_text(&text), ')'); /* the name may hold anything */
+    for (unsigned field = 2; at && field < number; field++) {
+        at = strchr(at, ' ');
+        at += at != NULL;
     }
+    *ret_value = at ? strtoull(at, NULL, 10) : 0;
     cairn_buffer_done(&text);
-    return value;
+    return at != NULL;
 }
 
 uint64_t cairn_process_stack_start(int pid)
 {
-    return stat_field(pid, 28);
+    uint64_t start;
+    (void)cairn_process_stat_field(pid, 28, &start);
+    return start;
 }
 
 uint64_t cairn_process_break_start(int pid)
 {
-    return stat_field(pid, 47);
+    uint64_t start;
+    (void)cairn_process_stat_field(pid, 47, &start);
+    return start;
 }
 
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err)

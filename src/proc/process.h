@@ -48,6 +48,10 @@ int cairn_process_cmdline(int pid, struct cairn_buffer *ret_text, struct cairn_e
  * none. Knows that a 32-bit program has entries of half the size. */
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err);
 
+/* A field of /proc/PID/stat behind the name, by its number in proc(5): 4 and up. `pid` may be any
+ * thread. False, and 0: it cannot be read, or has no such field. */
+bool cairn_process_stat_field(int pid, unsigned number, uint64_t *ret_value);
+
 /* Where the arguments of its program lie (proc(5), stat, startstack), a place that execve(2)
  * chooses by chance. 0: there is no program yet, or it is not told. */
 uint64_t cairn_process_stack_start(int pid);

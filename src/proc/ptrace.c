@@ -163,15 +163,21 @@ static bool holds(int signal_number)
            signal_number == SIGTTOU;
 }
 
-/* The tracee `tid` stopped for `status`: what will let it go on? Tracees may move. */
-static void note_stop(struct cairn_tracer *tracer, int tid, int status)
+/* What will let it go on? */
+static void note_status(struct cairn_tracee *tracee, int status)
 {
-    struct cairn_tracee *tracee = find_tracee(tracer, tid);
     int event = status >> 16, signal_number = WSTOPSIG(status);
     tracee->held = event == PTRACE_EVENT_STOP && holds(signal_number);
     tracee->resume_with = event == 0 ? signal_number : 0;
+}
+
+/* The tracee `tid` stopped for `status`. Tracees may move. */
+static void note_stop(struct cairn_tracer *tracer, int tid, int status)
+{
+    struct cairn_tracee *tracee = find_tracee(tracer, tid);
+    note_status(tracee, status);
     unsigned long message = 0;
-    switch (event) {
+    switch (status >> 16) {
     case PTRACE_EVENT_CLONE:
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
@@ -210,6 +216,22 @@ static bool go_on(const struct cairn_tracee *tracee)
 {
     return ptrace(tracee->held ? PTRACE_LISTEN : PTRACE_CONT, tracee->tid, NULL,
                   tracee->held ? 0L : (long)tracee->resume_with) == 0;
+}
+
+bool cairn_ptrace_go_on(int tid, int status)
+{
+    struct cairn_tracee tracee = {.tid = tid};
+    note_status(&tracee, status);
+    return go_on(&tracee);
+}
+
+int cairn_ptrace_prstatus(int tid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size)
+{
+    struct iovec io = {ret_raw, CAIRN_PRSTATUS_MAX};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0)
+        return errno;
+    *ret_size = io.iov_len;
+    return 0;
 }
 
 bool cairn_tracer_serve(struct cairn_tracer *tracer)
@@ -280,11 +302,9 @@ int cairn_tracer_prstatus(struct cairn_tracer *tracer, int tid, uint8_t ret_raw[
     const struct cairn_tracee *tracee = find_tracee(tracer, tid);
     if (!tracee || !tracee->stopped)
         return cairn_fail(err, CAIRN_E_ARG, "thread %d: is not stopped", tid);
-    struct iovec io = {ret_raw, CAIRN_PRSTATUS_MAX};
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0)
-        return cairn_fail_os(err, errno, "thread %d: cannot read its registers", tid);
-    *ret_size = io.iov_len;
-    return CAIRN_OK;
+    int os_errno = cairn_ptrace_prstatus(tid, ret_raw, ret_size);
+    return os_errno ? cairn_fail_os(err, os_errno, "thread %d: cannot read its registers", tid)
+                    : CAIRN_OK;
 }
 
 int cairn_tracer_regs(struct cairn_tracer *tracer, int tid, struct cairn_regs *ret_regs,

@@ -75,4 +75,14 @@ int cairn_tracer_resume(struct cairn_tracer *tracer, int tid, struct cairn_err *
  * a child of ours after the tracer has. */
 int cairn_tracer_exit_status(const struct cairn_tracer *tracer);
 
+/* For callers that trace without a tracer of the above. */
+
+/* Lets a thread go on from the stop that waitpid() reported as `status`: a signal reaches it, and a
+ * group stop (SIGSTOP and the like) stays one. False: it was killed meanwhile. */
+bool cairn_ptrace_go_on(int tid, int status);
+
+/* As cairn_tracer_prstatus(), of a thread that the calling thread traces and that is stopped. 0 or
+ * an errno. */
+int cairn_ptrace_prstatus(int tid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size);
+
 #endif /* CAIRN_PROC_PTRACE_H */

@@ -20,7 +20,7 @@ struct reckoning {
     uint32_t *label;          /* the place with the least `semi` on the way to an ancestor */
     uint32_t *above;          /* the dominator; before it is known, the next one in a bucket */
     uint32_t *bucket;         /* those whose `semi` is this place */
-    uint32_t *first, *before; /* by place: who points to it, before[first[i]] to first[i + 1] */
+    uint32_t *first, *before; /* by place: what points to it, before[first[i]] to first[i + 1] */
 };
 
 void cairn_reach_dominators_done(struct cairn_reach_dominators *dominators)
@@ -128,8 +128,8 @@ static int turn_links(struct reckoning *r, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* The place of the least `semi` on the way from `at` to what is not linked yet; the way is made
- * short for the next one who asks. */
+/* The place of the least `semi` on the path from `at` to what is not linked yet. Shortens the path
+ * for later calls. */
 static uint32_t best(struct reckoning *r, uint32_t at, uint32_t current)
 {
     uint32_t *list = r->place, n = 0;

@@ -42,7 +42,6 @@ struct cairn_reach_graph {
                         roots */
     uint32_t wanted; /* all roots of this block are kept, to a limit; UINT32_MAX: none */
     size_t n_wanted;
-    uint32_t n_begun;
     struct cairn_err *err;
 };
 
@@ -51,7 +50,7 @@ int cairn_reach_graph_new(struct cairn_reach *reach, uint32_t wanted,
                           struct cairn_reach_graph **ret_graph, struct cairn_err *err);
 void cairn_reach_graph_free(struct cairn_reach_graph *graph); /* accepts NULL */
 
-/* Words of memory that is no block's, or a register (`va`: whatever tells it from others).
+/* Words of memory that is no block's, or a register (`va`: a number that the caller knows it by).
  * CAIRN_E_NOMEM. */
 int cairn_reach_graph_root(struct cairn_reach_graph *graph, uint64_t va, struct cairn_span bytes,
                            uint8_t rank);
@@ -90,8 +89,8 @@ bool cairn_reach_graph_points_to(const struct cairn_reach_graph *graph, uint64_t
                                  uint32_t index, uint64_t *ret_off, bool *ret_doubtful);
 
 /*
- * Who points to a block, those nearest to a root first, each by the shortest path. No path leads
- * through the block itself.
+ * The blocks that point to a block, those nearest to a root first, each by the shortest path. No
+ * path leads through the block itself.
  */
 struct cairn_reach_paths {
     uint32_t *parents; /* by block: the one that reached it; its own number: a root did; UINT32_MAX:
@@ -101,9 +100,9 @@ struct cairn_reach_paths {
     bool doubtful; /* only by doubtful pointers: there is no other path */
 };
 
-/* At most `n_max` holders; what roots point to the block, its roots say. With doubtful pointers if
- * there is no path without. For no block (UINT32_MAX) `parents` tell what is held.
- * CAIRN_E_NOMEM. */
+/* At most `n_max` holders; roots that point to the block are not among them. Doubtful pointers
+ * count only if there is no path without. With the target UINT32_MAX, `parents` is what the roots
+ * reach. CAIRN_E_NOMEM. */
 int cairn_reach_paths_find(const struct cairn_reach_graph *graph, uint32_t target, size_t n_max,
                            struct cairn_reach_paths *ret_paths, struct cairn_err *err);
 void cairn_reach_paths_done(struct cairn_reach_paths *paths); /* all-zero is fine */
@@ -112,7 +111,7 @@ void cairn_reach_paths_done(struct cairn_reach_paths *paths); /* all-zero is fin
  * Dominators of what is reached without doubt: the last block on all paths from the roots to a
  * block. What a block dominates would be free if it were. Reached blocks have places 1 to n - 1,
  * and a dominator's place is lower than that of what it dominates; place 0 stands for all roots.
- * 28 bytes a block, and 4 a link, while it is reckoned (Lengauer and Tarjan, 1979).
+ * 28 bytes a block, and 4 a link, while it is computed (Lengauer and Tarjan, 1979).
  */
 struct cairn_reach_dominators {
     uint32_t *blocks; /* by place */

@@ -15,7 +15,7 @@
 
 enum { CAIRN_SAMPLER_AT_ENTRY = 1 };
 
-/* Who catches stacks in place of the sampler. */
+/* What catches stacks in place of the sampler. */
 struct cairn_sampler_outside {
     cairn_child_fn in_child;  /* before the command's execve(2) */
     void (*serve)(void *ctx); /* called every few milliseconds until that */
@@ -38,7 +38,7 @@ struct cairn_sampler {
     struct cairn_off_cpu_opts off_cpu;
     bool is_traced; /* instead of samples, calls are reported by: */
     struct cairn_trace_programs_opts trace;
-    const struct cairn_sampler_outside *outside; /* or by this; borrowed. NULL: not so */
+    const struct cairn_sampler_outside *outside; /* or by this; borrowed, or NULL */
     /* Where not NULL: called when the command has called execve(2), and no instruction of its
      * program has run; to be set before the start. Where it answers CAIRN_SAMPLER_AT_ENTRY, it is
      * called again at the program's own first instruction, behind its loader's. */
@@ -72,7 +72,7 @@ int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
                              struct cairn_sampler **ret_sampler, struct cairn_err *err);
 
 /* The same where `outside` catches the stacks and hands them to `collect`: the sampler has the
- * targets, starts the command and keeps the profile. Nobody polls it. */
+ * targets, starts the command and keeps the profile. It is not polled. */
 int cairn_sampler_new_outside(const struct cairn_sampler_opts *opts,
                               const struct cairn_sampler_outside *outside,
                               struct cairn_sampler **ret_sampler, struct cairn_err *err);

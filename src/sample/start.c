@@ -79,28 +79,10 @@ static void follow_links(struct cairn_starts *starts, struct cairn_space *space,
     }
 }
 
-/* Field 28 of /proc/PID/stat, counted from behind the name, which may hold anything: where the
- * program's stack began, at argc. 0: not told. */
-static uint64_t stack_start(int pid)
-{
-    struct cairn_buffer text = {0};
-    uint64_t start = 0;
-    if (cairn_process_slurp(pid, "stat", 4096, &text, NULL) == CAIRN_OK) {
-        const char *at = strrchr(cairn_buffer_text(&text), ')');
-        for (unsigned field = 2; at && field < 28; field++) {
-            at = strchr(at, ' ');
-            at += at != NULL;
-        }
-        start = at ? strtoull(at, NULL, 10) : 0;
-    }
-    cairn_buffer_done(&text);
-    return start;
-}
-
 static bool learn_program(struct cairn_starts *starts, struct cairn_space *space)
 {
     struct piece stack;
-    uint64_t top = stack_start(space->code.pid);
+    uint64_t top = cairn_process_stack_start(space->code.pid);
     if (cairn_process_auxv(space->code.pid, AT_ENTRY, &space->entry, NULL) < 0 ||
         top < PROGRAM_BYTES)
         return false;

@@ -27,8 +27,8 @@ struct cairn_copied_source {
     bool (*read)(void *ctx, uint64_t va, void *to, size_t size);
 };
 
-/* Which words of the copy were read, by their number from its begin; words may be there twice. A
- * walk is a function of them, of the registers and of the code. */
+/* Which words of the copy were read, numbered from its start; a word may be listed twice. A walk is
+ * a function of them, of the registers and of the code. */
 enum { CAIRN_COPIED_READS_MAX = 256, CAIRN_COPIED_WORD = 8 };
 
 struct cairn_copied_reads {
@@ -46,8 +46,8 @@ struct cairn_copied {
     struct cairn_target_copy stack;
     bool goes_on;                     /* the stack does, behind the copy */
     bool is_beyond;                   /* a cursor asked for what is there */
-    struct cairn_copied_reads *reads; /* borrowed; NULL: nobody asks */
-    /* Memory that is not in the copy, of a thread that stands still; NULL: there is none. */
+    struct cairn_copied_reads *reads; /* borrowed; NULL: not noted */
+    /* Reads memory that is not in the copy, of a stopped thread; NULL: it cannot be read. */
     bool (*more)(void *ctx, uint64_t va, void *to, size_t size);
     void *more_ctx;
 };

@@ -5,13 +5,10 @@
  */
 #include "target/pid.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -362,16 +359,14 @@ static void release(void *ctx, int tid)
 static int read_regs(int tid, uint8_t raw[CAIRN_PRSTATUS_MAX], size_t *ret_size,
                      struct cairn_err *err)
 {
-    struct iovec io = {raw, CAIRN_PRSTATUS_MAX};
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0) {
-        if (errno != ESRCH)
-            return cairn_fail_os(err, errno, "thread %d: cannot read its registers", tid);
+    int os_errno = cairn_ptrace_prstatus(tid, raw, ret_size);
+    if (os_errno == ESRCH) {
         cairn_fail(err, CAIRN_E_ARG, "thread %d: is not stopped by the calling thread", tid);
         cairn_hint(err, "call cairn_unwind_hold() first");
         return CAIRN_E_ARG;
     }
-    *ret_size = io.iov_len;
-    return CAIRN_OK;
+    return os_errno ? cairn_fail_os(err, os_errno, "thread %d: cannot read its registers", tid)
+                    : CAIRN_OK;
 }
 
 static int regs(void *ctx, int tid, struct cairn_cursor_regs *ret_regs, struct cairn_err *err)

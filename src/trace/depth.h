@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Depth: of stacks the innermost frames alone, so that those that begin alike are one. */
+/* Depth: cuts stacks to their innermost frames. Stacks that have these in common become one. */
 #ifndef CAIRN_TRACE_DEPTH_H
 #define CAIRN_TRACE_DEPTH_H
 

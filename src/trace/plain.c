@@ -14,7 +14,7 @@
 #include "proc/process.h"
 #include "trace/plain_event.h"
 
-/* Names and users may change by other threads and by calls that are not traced. */
+/* Other threads, and calls that are not traced, may change a thread's name and user. */
 static const uint64_t LOOK_NS = 20 * CAIRN_NS_PER_MS;
 enum { POLL_MS = 100 };
 static const uint64_t TURN_NS = 1000000000;
@@ -193,7 +193,7 @@ static int on_replaced(void *ctx, struct cairn_call_thread *thread)
     return code == CAIRN_OK ? cairn_plain_stacks_moved(&plain->stacks, thread->pid) : code;
 }
 
-/* A call that it was in has no result. */
+/* The call that was under way has no result. */
 static int on_gone(void *ctx, struct cairn_call_thread *thread)
 {
     struct cairn_plain *plain = ctx;
@@ -239,16 +239,15 @@ static int make_filter(struct cairn_plain *plain, struct cairn_err *err)
 int cairn_plain_open(struct cairn_plain *plain, const struct cairn_sampler_opts *whom,
                      struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
-    plain->is_filter = whom->argv != NULL;
     int code = make_filter(plain, err);
-    plain->outside = (struct cairn_sampler_outside){
-        .in_child = plain->is_filter ? in_child : NULL, .serve = serve, .ctx = plain};
+    plain->outside =
+        (struct cairn_sampler_outside){.in_child = in_child, .serve = serve, .ctx = plain};
     if (code == CAIRN_OK)
         code = cairn_sampler_new_outside(whom, &plain->outside, ret_sampler, err);
     if (code < 0)
         return code;
     plain->sampler = *ret_sampler;
-    plain->stops.no_inherit = plain->no_inherit;
+    plain->stops.no_inherit = whom->no_inherit;
     plain->stops.cpu.is_wanted = plain->is_quiet;
     plain->stops.watcher =
         (struct cairn_call_watcher){plain,       sizeof(struct cairn_plain_pending),
@@ -292,11 +291,16 @@ static int take_processes(struct cairn_plain *plain, struct cairn_err *err)
     return code;
 }
 
+static bool is_command(const struct cairn_plain *plain)
+{
+    return plain->sampler->opts.argv != NULL;
+}
+
 int cairn_plain_start(struct cairn_plain *plain, struct cairn_err *err)
 {
     plain->turn_ns = cairn_now_ns();
-    int code = plain->is_filter ? cairn_call_stops_command(&plain->stops, plain->sampler->pid, err)
-                                : take_processes(plain, err);
+    int code = is_command(plain) ? cairn_call_stops_command(&plain->stops, plain->sampler->pid, err)
+                                 : take_processes(plain, err);
     return code == CAIRN_OK ? cairn_sampler_start(plain->sampler, err) : code;
 }
 
@@ -327,11 +331,11 @@ void cairn_plain_done(struct cairn_plain *plain)
 
 void cairn_plain_say(const struct cairn_plain *plain, struct cairn_buffer *out)
 {
-    cairn_buffer_str(out, plain->is_filter
+    cairn_buffer_str(out, is_command(plain)
                               ? "seccomp and ptrace: a stop where a traced call begins"
                               : "ptrace: two stops at every system call, traced or not");
-    if (plain->is_filter && !plain->enter_only)
+    if (is_command(plain) && !plain->enter_only)
         cairn_buffer_str(out, " and one where it ends");
-    if (plain->is_filter)
+    if (is_command(plain))
         cairn_buffer_str(out, "; set-uid programs run without their rights");
 }

@@ -26,8 +26,8 @@ struct cairn_plain {
     struct cairn_sampler *sampler; /* borrowed, as the next one */
     const struct cairn_spec *spec;
     struct cairn_plain_stacks stacks;
-    bool is_filter, no_stack, enter_only, no_inherit;
-    bool wants_texts;        /* somebody asks for what arguments point to */
+    bool no_stack, enter_only;
+    bool wants_texts;        /* what arguments point to is printed, or in a filter */
     bool is_quiet;           /* no event is reported as it comes, and so none is named */
     int tid;                 /* this thread alone; 0: all */
     cairn_plain_fn on_event; /* a nonzero answer ends the poll */
@@ -37,8 +37,8 @@ struct cairn_plain {
     bool has_said_x32, has_said_setuid;
 };
 
-/* What it is made of: `spec`, `no_stack` to `tid`, `on_event` and `event_ctx` are set. Makes the
- * sampler, and with it the command. CAIRN_E_ACCESS, CAIRN_E_SUPPORT. */
+/* The caller has set `spec`, `no_stack` to `tid`, `on_event` and `event_ctx`. Makes the sampler,
+ * which starts the command. CAIRN_E_ACCESS, CAIRN_E_SUPPORT. */
 int cairn_plain_open(struct cairn_plain *plain, const struct cairn_sampler_opts *whom,
                      struct cairn_sampler **ret_sampler, struct cairn_err *err);
 int cairn_plain_start(struct cairn_plain *plain, struct cairn_err *err);

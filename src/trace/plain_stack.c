@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "proc/ptrace.h"
 #include "sample/guest_walk.h"
 #include "target/regs.h"
 
@@ -21,12 +21,12 @@ enum {
 
 struct cairn_plain_memo {
     uint64_t version;             /* of the process's mappings, and so of the process; 0: empty */
-    uint64_t ip, regs[REGS_KEPT]; /* but for the frame pointer, which is */
-    uint64_t frame[REGS_KEPT];
-    bool any_frame; /* and does not count */
+    uint64_t ip, regs[REGS_KEPT]; /* without the frame pointer */
+    uint64_t frame[REGS_KEPT];    /* the frame pointer */
+    bool any_frame;               /* the walk does not depend on the frame pointer */
     uint32_t n_words;
-    uint32_t n_bytes; /* from sp to behind the last word */
-    uint32_t used;    /* when it was met last */
+    uint32_t n_bytes; /* from sp to the end of the last word */
+    uint32_t used;    /* when it was recognized last */
     struct cairn_collected stack;
     uint16_t word[CAIRN_COPIED_READS_MAX];
     uint64_t value[CAIRN_COPIED_READS_MAX];
@@ -99,9 +99,9 @@ size_t cairn_plain_read(int tid, uint64_t va, void *to, size_t size)
 static bool read_regs(struct cairn_plain_stacks *stacks, int tid)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
-    struct iovec io = {raw, sizeof raw};
-    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0 &&
-           cairn_target_regs((struct cairn_span){raw, io.iov_len}, false, &stacks->regs);
+    size_t size;
+    return cairn_ptrace_prstatus(tid, raw, &size) == 0 &&
+           cairn_target_regs((struct cairn_span){raw, size}, false, &stacks->regs);
 }
 
 /* The first of WAYS. */
@@ -176,7 +176,7 @@ static void learn(struct cairn_plain_stacks *stacks, uint64_t version,
 {
     struct cairn_plain_memo *memos = slot_of(stacks, version), *memo = memos;
     const struct cairn_copied_reads *reads = &stacks->reads;
-    if (!reads->n || reads->is_over) /* also the first walk of all: nobody has noted what it read */
+    if (!reads->n || reads->is_over) /* the reads of the first walk of all were not noted */
         return;
     for (size_t i = 0; i < WAYS; i++)
         if (memos[i].used < memo->used)

@@ -5,9 +5,9 @@
  *     registers ─► one read of what its remembered stacks read ─┬─► equal words: it is known
  *                                                               └─► a copy of its top, walked
  *
- * A walk is a function of the words that it read, of the code and of ip, sp, fp and lr, where it
- * was given no other register. Only such walks are remembered. Where all but fp is equal, a walk
- * without fp finds out whether it counts: programs keep loop counters in that register.
+ * A walk that was given ip, sp, fp and lr, and no other register, is a function of these, of the
+ * words that it read and of the code. Only such walks are remembered. Programs keep loop counters
+ * in fp: where all but fp is equal, a walk without fp finds out whether the stack depends on it.
  */
 #ifndef CAIRN_TRACE_PLAIN_STACK_H
 #define CAIRN_TRACE_PLAIN_STACK_H
@@ -23,7 +23,7 @@ struct cairn_plain_stacks {
     struct cairn_copied_reads reads;
     uint8_t *copy;
     uint64_t n_remembered, n_walked;
-    /* Of the thread that stands. */
+    /* Of the thread that is stopped now. */
     int tid;
     struct cairn_cursor_regs regs;
     size_t n_copied;
@@ -42,7 +42,7 @@ void cairn_plain_stacks_done(struct cairn_plain_stacks *stacks); /* all-zero is 
 /* The process maps other code now. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_plain_stacks_moved(struct cairn_plain_stacks *stacks, int pid);
 
-/* The stack of a thread that stands. CAIRN_OK or CAIRN_E_NOMEM. */
+/* The stack of a stopped thread. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_plain_stacks_catch(struct cairn_plain_stacks *stacks, int pid, int tid,
                              struct cairn_collected *ret_stack);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Result: what a trace has when it has ended: numbers, sums, a profile. */
+/* Result: what a trace that has ended gives: numbers, sums, a profile. */
 #include <string.h>
 
 #include "base/error.h"

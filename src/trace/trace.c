@@ -253,7 +253,7 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* Of all that is traced, is each a system call of processes that we may trace? */
+/* Are only system calls traced, of a command or of listed processes? */
 static bool can_be_plain(const struct cairn_trace *t)
 {
     return !t->spec.probes.n && !t->opts.all_processes && !t->opts.cgroup;
@@ -302,7 +302,6 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     t->plain->spec = &t->spec;
     t->plain->no_stack = t->opts.no_stack;
     t->plain->enter_only = t->opts.enter_only;
-    t->plain->no_inherit = t->opts.no_inherit;
     t->plain->tid = t->opts.tid;
     t->plain->on_event = on_plain_event;
     t->plain->event_ctx = t;

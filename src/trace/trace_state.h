@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace state: what a trace is made of, for the files that make it: trace.c, which is its life, and
- * result.c, which says what came of it. */
+/* Trace state: the members of a trace, for trace.c (from start to end), result.c (what it gives)
+ * and explain.c (where its events would be attached). */
 #ifndef CAIRN_TRACE_TRACE_STATE_H
 #define CAIRN_TRACE_TRACE_STATE_H
 
@@ -25,7 +25,7 @@ struct cairn_trace {
     uint64_t n_taken;    /* events that were counted here */
     uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
     uint64_t n_rest_filtered, n_each;
-    uint64_t n_held; /* of those that were filtered here: the filter held */
+    uint64_t n_held; /* events that passed a filter that is evaluated here */
     struct cairn_depth depth;
     uint64_t slice_ns, left;
     uint64_t turn_ns; /* when sums were taken last */

@@ -31,7 +31,7 @@ void cairn_heap_holds_free(struct cairn_heap_holds *holds)
     cairn_free(holds);
 }
 
-/* A look may miss a pointer that moves: that there is none takes some looks. */
+/* A look may miss a pointer that moves. "No pointer" must be the result of several looks. */
 static bool is_enough(const struct cairn_heap_holds *h)
 {
     if (h->n_tries >= TRIES)
@@ -52,7 +52,7 @@ static int look_until_confirmed(struct cairn_heap_holds *h, struct cairn_err *er
         h->is_confirmed = true;
         code = cairn_holds_look(h, err);
         if (code == CAIRN_OK && h->target != UINT32_MAX)
-            code = cairn_holds_find_paths(h, &h->is_confirmed, err);
+            code = cairn_holds_find_paths(h, err);
     }
     return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds, within the room: one look at who points to whom, and what is made of it.
+ * Holds, within the room: one look at which block points to which, and what is made of it.
  *
  *     holds.c        public calls; looks again where pointers moved
  *     holds_look.c   state ─► blocks ─► roots, pointers ─► graph
@@ -85,9 +85,8 @@ int cairn_holds_look(struct cairn_heap_holds *holds, struct cairn_err *err);
 /* The thread pointers of threads, as far as registers did not tell them. */
 void cairn_holds_find_threads(struct cairn_lost_search *search);
 
-/* Fills paths and steps, and says whether all pointers were there when they were read again. */
-int cairn_holds_find_paths(struct cairn_heap_holds *holds, bool *ret_is_confirmed,
-                           struct cairn_err *err);
+/* Fills paths and steps. Clears is_confirmed if a pointer was gone when it was read again. */
+int cairn_holds_find_paths(struct cairn_heap_holds *holds, struct cairn_err *err);
 
 /* What a root is: fills all of the path but its steps. */
 int cairn_holds_name_root(struct cairn_heap_holds *holds, const struct cairn_reach_root *root,

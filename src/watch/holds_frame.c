@@ -88,7 +88,7 @@ int cairn_holds_find_frames(struct cairn_heap_holds *holds, struct cairn_err *er
     if (code == CAIRN_OK)
         code = cairn_snapshot_take(snapshot, &why);
     if (code < 0 && code != CAIRN_E_NOMEM) {
-        cairn_log_err(CAIRN_LOG_INFO, &why); /* the thread is told, its frame is not */
+        cairn_log_err(CAIRN_LOG_INFO, &why); /* the thread is reported without its frame */
         code = CAIRN_OK;
     } else {
         for (size_t i = 0; code == CAIRN_OK && i < holds->n_paths; i++)

@@ -14,7 +14,6 @@ struct finding {
     struct cairn_reach_paths found;
     uint32_t *list; /* blocks of one path, the first one first */
     size_t n_list, cap_list;
-    bool is_confirmed;
     struct cairn_err *err;
 };
 
@@ -80,7 +79,7 @@ static int add_step(struct finding *f, uint32_t block, uint64_t from, uint64_t e
                                     .epoch = h->epochs[block],
                                     .type = type_of(h, &b)};
     if (from < end && !find_pointer(h, from, end, block, &step))
-        f->is_confirmed = false;
+        h->is_confirmed = false;
     if (step.type == UINT32_MAX ||
         cairn_grow((void **)&h->steps, &h->cap_steps, h->n_steps + 1, sizeof *h->steps) < 0)
         return cairn_fail_memory(f->err);
@@ -174,10 +173,9 @@ static void forget(struct cairn_heap_holds *h)
     h->n_paths = h->n_steps = 0;
 }
 
-int cairn_holds_find_paths(struct cairn_heap_holds *holds, bool *ret_is_confirmed,
-                           struct cairn_err *err)
+int cairn_holds_find_paths(struct cairn_heap_holds *holds, struct cairn_err *err)
 {
-    struct finding f = {.holds = holds, .is_confirmed = true, .err = err};
+    struct finding f = {.holds = holds, .err = err};
     size_t n_max = holds->opts.n_paths ? holds->opts.n_paths : 1;
     forget(holds);
     int code = cairn_reach_paths_find(holds->graph, holds->target, n_max, &f.found, err);
@@ -188,6 +186,5 @@ int cairn_holds_find_paths(struct cairn_heap_holds *holds, bool *ret_is_confirme
     holds->is_doubtful = f.found.doubtful;
     cairn_reach_paths_done(&f.found);
     cairn_free(f.list);
-    *ret_is_confirmed = f.is_confirmed;
     return code;
 }

@@ -30,16 +30,18 @@ static const struct cairn_lost_thread *thread_near(const struct cairn_heap_holds
     return best;
 }
 
+/* The thread on whose stack `va` is: the one with the nearest stack pointer below it. */
 static const struct cairn_lost_thread *thread_on(struct cairn_heap_holds *h,
                                                  const struct cairn_lost_map *map, uint64_t va)
 {
     const struct cairn_lost_threads *t = &h->search.threads;
     const uint64_t red_zone = 128;
+    const struct cairn_lost_thread *nearest = NULL;
     for (size_t i = 0; map && i < t->n_list; i++)
         if (t->list[i].sp >= map->start && t->list[i].sp < map->end &&
             va + red_zone >= t->list[i].sp)
-            return &t->list[i];
-    return NULL;
+            nearest = &t->list[i];
+    return nearest;
 }
 
 /* In struct pthread: the first keys, pointers to tables of the others, or something else. */

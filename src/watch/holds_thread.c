@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thread pointers that no registers told: glibc's struct pthread on x86-64, found in memory. It
- * begins at the thread pointer, at a multiple of 64 bytes:
- *
- *     0x000  its own address      0x010  the same      0x2d0  the thread's number
- *
- * Of threads it is in the last pages of their stack's mapping; of the main thread in a mapping that
- * the loader made.
+ * Thread pointers that no registers gave: the addresses of glibc's struct pthread on x86-64, found
+ * in memory. A thread's is in the last pages of its stack's mapping, the main thread's in a mapping
+ * that the loader made.
  */
 #include <elf.h>
-#include <string.h>
 
 #include "watch/holds.h"
 
-enum { ALIGN = 64, SELF_AT = 0x10, TID_AT = 0x2d0, LEAST = 0x310, TOP_BYTES = 3 * CAIRN_LOST_PAGE };
+enum { LEAST = 0x310, TOP_BYTES = 3 * CAIRN_LOST_PAGE };
 
-/* In bytes that were read at `va`: the first such record of that thread; 0: none. */
+/* In bytes that were read at `va`: the first struct pthread of that thread; 0: none. */
 static uint64_t find_in(const uint8_t *bytes, uint64_t va, size_t size, int tid)
 {
-    for (size_t at = 0; at + LEAST <= size; at += ALIGN) {
-        uint64_t self[2];
-        int32_t number;
-        memcpy(&self[0], bytes + at, sizeof *self);
-        memcpy(&self[1], bytes + at + SELF_AT, sizeof *self);
-        memcpy(&number, bytes + at + TID_AT, sizeof number);
-        if (self[0] == va + at && self[1] == va + at && number == tid)
+    const struct cairn_span span = {bytes, size};
+    int32_t number;
+    for (size_t at = 0; cairn_lost_find_pthread(span, va, LEAST, &at, &number);
+         at += CAIRN_LOST_PTHREAD_ALIGN)
+        if (number == tid)
             return va + at;
-    }
     return 0;
 }
 

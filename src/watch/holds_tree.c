@@ -48,7 +48,7 @@ static int top_of(struct making *m, uint32_t text, uint32_t *ret_node)
     return code;
 }
 
-/* A block that no other one dominates: its root's, or nobody's alone. */
+/* A block that no other one dominates: below its root, or below "several holders". */
 static int root_of(struct making *m, uint32_t block, uint32_t *ret_node)
 {
     static const char several[] = "several holders";

@@ -25,15 +25,15 @@ static bool add(struct cairn_lost_kernel *k, uint64_t word, int set, int fd)
 bool cairn_lost_kernel_parse_set(struct cairn_lost_kernel *kernel, int set, const char *text)
 {
     static const char key[] = " data:", of_fd[] = "tfd:";
-    const char *begin = text, *at = text;
+    const char *at = text;
     while ((at = strstr(at, key))) {
         char *end;
-        while (strchr(begin, '\n') && strchr(begin, '\n') < at)
-            begin = strchr(begin, '\n') + 1;
+        const char *line = memrchr(text, '\n', (size_t)(at - text));
+        line = line ? line + 1 : text;
         at += strlen(key);
         uint64_t word = strtoull(at, &end, 16);
-        bool has_fd = strncmp(begin, of_fd, strlen(of_fd)) == 0;
-        int fd = has_fd ? (int)strtol(begin + strlen(of_fd), NULL, 10) : -1;
+        bool has_fd = strncmp(line, of_fd, strlen(of_fd)) == 0;
+        int fd = has_fd ? (int)strtol(line + strlen(of_fd), NULL, 10) : -1;
         if (end != at && word && !add(kernel, word, set, fd))
             return false;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "watch/lost_pass.h"
 
 #include <elf.h>
 
@@ -91,11 +92,11 @@ int cairn_lost_pass_read_state(struct cairn_lost_search *s, struct cairn_heap **
     return CAIRN_OK;
 }
 
-int cairn_lost_pass_words(struct cairn_lost_search *search, enum cairn_lost_stop stop,
-                          struct cairn_err *err)
+/* What is not in memory: registers, and what the kernel keeps. */
+static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
 {
-    int code = cairn_lost_threads_read(&search->threads, search->pid, stop, search->tracer, err);
-    if (code == CAIRN_OK && !cairn_lost_kernel_read(&search->kernel, search->pid))
+    int code = cairn_lost_threads_read(&s->threads, s->pid, stop, s->tracer, err);
+    if (code == CAIRN_OK && !cairn_lost_kernel_read(&s->kernel, s->pid))
         code = cairn_fail_memory(err);
     return code;
 }
@@ -136,7 +137,7 @@ int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_r
     /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
     search->reach->tag_bits = space->machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
     if (code == CAIRN_OK)
-        code = cairn_lost_pass_words(search, stop, err);
+        code = read_words(search, stop, err);
     if (code == CAIRN_OK && !cairn_lost_threads_cut(&search->threads, blocks, space))
         code = cairn_fail_memory(err);
     return code;
@@ -160,7 +161,7 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
     if (code == CAIRN_OK)
         code = flood(s, err);
     if (code == CAIRN_OK && !s->tracer)
-        code = cairn_lost_pass_words(s, stop, err);
+        code = read_words(s, stop, err);
     if (code == CAIRN_OK && !s->tracer) {
         feed_words(s);
         code = flood(s, err);

@@ -55,9 +55,6 @@ int cairn_lost_pass_read_state(struct cairn_lost_search *search, struct cairn_he
 /* Mappings, arenas, registers and stacks, before memory is read. `blocks`: all of them. */
 int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_reach_blocks *blocks,
                           enum cairn_lost_stop stop, struct cairn_err *err);
-/* What is not in memory, read anew: registers, and what the kernel keeps. */
-int cairn_lost_pass_words(struct cairn_lost_search *search, enum cairn_lost_stop stop,
-                          struct cairn_err *err);
 /* Stops all threads; search->tracer holds them from then on. */
 int cairn_lost_stop_process(struct cairn_lost_search *search, struct cairn_err *err);
 

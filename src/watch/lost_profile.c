@@ -13,7 +13,7 @@ static int64_t value_of(uint64_t n)
     return n < INT64_MAX ? (int64_t)n : INT64_MAX;
 }
 
-/* What a state's samples say is another thing. */
+/* Drops the samples of the state, whose values mean something else. */
 static int set_types(struct cairn_profile *p, struct cairn_err *err)
 {
     static const struct cairn_value_type types[N_VALUES] = {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bpf/threads.h"
-#include "proc/at_exit.h"
+#include "proc/ptrace.h"
 #include "proc/threads.h"
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
@@ -48,7 +48,6 @@ void cairn_lost_threads_close(struct cairn_lost_threads *threads)
     cairn_bpf_threads_close(threads->iterator);
     cairn_free(threads->words);
     cairn_free(threads->list);
-    cairn_free(threads->sps);
     *threads = (struct cairn_lost_threads){0};
 }
 
@@ -63,10 +62,8 @@ static bool add_word(struct cairn_lost_threads *t, uint64_t word, int tid,
 
 static bool add_sp(struct cairn_lost_threads *t, int tid, uint64_t sp, uint64_t tp)
 {
-    if (cairn_grow((void **)&t->sps, &t->cap_sps, t->n_sps + 1, sizeof *t->sps) < 0 ||
-        cairn_grow((void **)&t->list, &t->cap_list, t->n_list + 1, sizeof *t->list) < 0)
+    if (cairn_grow((void **)&t->list, &t->cap_list, t->n_list + 1, sizeof *t->list) < 0)
         return false;
-    t->sps[t->n_sps++] = sp;
     t->list[t->n_list++] = (struct cairn_lost_thread){tid, sp, tp};
     return true;
 }
@@ -201,14 +198,14 @@ static void read_standing(struct reading *r)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
     size_t size, i = number_of(r, r->pid);
-    if (i < r->n && !r->is_read[i] && cairn_at_exit_prstatus(r->pid, raw, &size))
+    if (i < r->n && !r->is_read[i] && cairn_ptrace_prstatus(r->pid, raw, &size) == 0)
         r->is_read[i] = add_regs(r->threads, r->pid, (struct cairn_span){raw, size});
 }
 
 static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
 {
     struct cairn_lost_threads *t = r->threads;
-    t->n_words = t->n_sps = t->n_list = t->n_partly = t->n_unread = 0;
+    t->n_words = t->n_list = t->n_partly = t->n_unread = 0;
     t->n_threads = r->n;
     read_by_iterator(r);
     if (tracer)
@@ -274,8 +271,8 @@ static bool is_stack(struct cairn_lost_space *space, const struct cairn_lost_map
 
 static int compare_sps(const void *x, const void *y)
 {
-    const uint64_t *a = x, *b = y;
-    return *a < *b ? -1 : *a > *b;
+    const struct cairn_lost_thread *a = x, *b = y;
+    return a->sp < b->sp ? -1 : a->sp > b->sp;
 }
 
 static bool has_block(const struct cairn_reach_blocks *blocks, const struct cairn_lost_map *map)
@@ -284,40 +281,48 @@ static bool has_block(const struct cairn_reach_blocks *blocks, const struct cair
     return first < blocks->n && cairn_reach_blocks_get(blocks, first).va < map->end;
 }
 
+bool cairn_lost_find_pthread(struct cairn_span bytes, uint64_t va, size_t least, size_t *at,
+                             int32_t *ret_tid)
+{
+    enum { SELF_AT = 0x10, TID_AT = 0x2d0 };
+    for (; *at + least <= bytes.size; *at += CAIRN_LOST_PTHREAD_ALIGN) {
+        uint64_t self[2];
+        memcpy(&self[0], bytes.data + *at, sizeof *self);
+        memcpy(&self[1], bytes.data + *at + SELF_AT, sizeof *self);
+        memcpy(ret_tid, bytes.data + *at + TID_AT, sizeof *ret_tid);
+        if (self[0] == va + *at && self[1] == va + *at)
+            return true;
+    }
+    return false;
+}
+
 /*
  * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
- * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
- * which the kernel sets to 0 when the thread ends, and pthread_join() to -1. Until then what the
- * thread returned is there. The next thread gets the DTV, too. Of x86-64; on other machines none is
- * found, and all of it is a root.
+ * a stack's last page has struct pthread. The kernel sets the thread's number there to 0 when the
+ * thread ends, and pthread_join() sets it to -1. Until then what the thread returned is there. The
+ * next thread gets the DTV, too. Of x86-64; on other machines none is found, and all of it is a
+ * root.
  */
 static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
                     uint64_t ret_left[LEFT_WORDS])
 {
-    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, ALIGN = 64 };
-    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
+    enum { DTV_AT = 8, DTV_HEAD = 16 }; /* the pointer is to its second slot */
     /* The result is at 0x630; before it is a thread, behind it how it was scheduled. */
     enum { RESULT_AT = 0x620, LEAST = RESULT_AT + (LEFT_WORDS - 1) * 8 };
     uint8_t page[CAIRN_LOST_PAGE];
-    uint64_t va = map->end - sizeof page, words[2];
+    uint64_t va = map->end - sizeof page;
+    size_t at = 0;
     int32_t tid;
     if (map->end - map->start < 2 * sizeof page ||
-        !cairn_lost_space_read(space, va, page, sizeof page))
+        !cairn_lost_space_read(space, va, page, sizeof page) ||
+        !cairn_lost_find_pthread((struct cairn_span){page, sizeof page}, va, LEAST, &at, &tid))
         return false;
-    for (size_t at = 0; at + LEAST <= sizeof page; at += ALIGN) {
-        memcpy(&words[0], page + at, sizeof *words);
-        memcpy(&words[1], page + at + SELF_AT, sizeof *words);
-        memcpy(&tid, page + at + TID_AT, sizeof tid);
-        if (words[0] != va + at || words[1] != va + at)
-            continue;
-        memset(ret_left, 0, LEFT_WORDS * sizeof *ret_left);
-        memcpy(ret_left, page + at + DTV_AT, sizeof *ret_left);
-        ret_left[0] -= DTV_HEAD;
-        if (tid == 0)
-            memcpy(ret_left + 1, page + at + RESULT_AT, (LEFT_WORDS - 1) * sizeof *ret_left);
-        return tid <= 0;
-    }
-    return false;
+    memset(ret_left, 0, LEFT_WORDS * sizeof *ret_left);
+    memcpy(ret_left, page + at + DTV_AT, sizeof *ret_left);
+    ret_left[0] -= DTV_HEAD;
+    if (tid == 0)
+        memcpy(ret_left + 1, page + at + RESULT_AT, (LEFT_WORDS - 1) * sizeof *ret_left);
+    return tid <= 0;
 }
 
 /* Nothing else of a stack that no thread has is read. False: memory is gone. */
@@ -329,9 +334,9 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
     const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
     for (size_t i = 0; i < space->n_maps && space->has_glibc && space->machine == EM_X86_64; i++) {
         struct cairn_lost_map *map = &space->maps[i];
-        while (k < t->n_sps && t->sps[k] < map->start)
+        while (k < t->n_list && t->list[k].sp < map->start)
             k++;
-        bool has_thread = k < t->n_sps && t->sps[k] < map->end;
+        bool has_thread = k < t->n_list && t->list[k].sp < map->end;
         if (!has_thread && map->kind == CAIRN_LOST_OTHER && map->flags == access &&
             guard_of(space, map) && is_dead(space, map, left) && !has_block(blocks, map)) {
             map->live = map->end;
@@ -346,18 +351,18 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
 bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks, struct cairn_lost_space *space)
 {
-    const uint64_t *sps = threads->sps;
-    if (threads->n_sps)
-        qsort(threads->sps, threads->n_sps, sizeof *threads->sps, compare_sps);
-    for (size_t i = 0; i < threads->n_sps; i++) {
-        struct cairn_lost_map *map = cairn_lost_space_map(space, sps[i]);
+    const struct cairn_lost_thread *list = threads->list;
+    if (threads->n_list)
+        qsort(threads->list, threads->n_list, sizeof *threads->list, compare_sps);
+    for (size_t i = 0; i < threads->n_list; i++) {
+        struct cairn_lost_map *map = cairn_lost_space_map(space, list[i].sp);
         if (!map || (map->flags & (CAIRN_MAP_SHARED | CAIRN_MAP_FILE)) ||
-            (i > 0 && sps[i - 1] >= map->start) || /* it is not alone, and was looked at */
+            (i > 0 && list[i - 1].sp >= map->start) || /* it is not alone, and was looked at */
             (map->kind != CAIRN_LOST_STACK && !is_stack(space, map)))
             continue;
-        bool is_alone = i + 1 == threads->n_sps || sps[i + 1] >= map->end;
-        if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
-            map->live = sps[i] - RED_ZONE;
+        bool is_alone = i + 1 == threads->n_list || list[i + 1].sp >= map->end;
+        if (is_alone && list[i].sp - map->start > RED_ZONE && !has_block(blocks, map))
+            map->live = list[i].sp - RED_ZONE;
     }
     /* A thread that was not seen may have any stack; so may one that ended with its process. */
     return threads->n_unread || threads->at_exit || cut_dead(threads, blocks, space);

@@ -39,10 +39,8 @@ struct cairn_lost_threads {
     struct cairn_bpf_threads *iterator; /* NULL: there is no BPF program */
     struct cairn_lost_word *words;
     size_t n_words, cap_words;
-    struct cairn_lost_thread *list; /* those whose stack pointer is known */
+    struct cairn_lost_thread *list; /* those whose stack pointer is known; by it, once cut */
     size_t n_list, cap_list;
-    uint64_t *sps; /* of stack pointers, one a thread */
-    size_t n_sps, cap_sps;
     size_t n_threads;
     bool at_exit;    /* the main thread stands at its end (proc/at_exit.h); others are gone */
     size_t n_partly; /* whose registers were read in part, */
@@ -72,5 +70,17 @@ int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum ca
 bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks,
                             struct cairn_lost_space *space);
+
+/*
+ * glibc's struct pthread on x86-64 (nptl/descr.h; 2.26 to 2.41):
+ *
+ *     0x000  its own address      0x010  the same      0x2d0  the thread's number
+ *
+ * The first one at `*at` or behind, of which `least` bytes are among those read at `va`: `*at` is
+ * its offset then. `*at` and its address are multiples of 64; `least` is 0x2d4 or more.
+ */
+enum { CAIRN_LOST_PTHREAD_ALIGN = 64 };
+bool cairn_lost_find_pthread(struct cairn_span bytes, uint64_t va, size_t least, size_t *at,
+                             int32_t *ret_tid);
 
 #endif /* CAIRN_WATCH_LOST_THREADS_H */

@@ -62,8 +62,7 @@ static bool set_mark(int fd, int pid, const struct cairn_heap_view *view, uint32
     const uint64_t epoch_at = offsetof(struct cairn_heap_header, epoch);
     const uint64_t marks_at = offsetof(struct cairn_heap_header, n_marks);
     const uint64_t live_at = offsetof(struct cairn_heap_header, live_bytes);
-    const uint64_t turn_at = offsetof(struct cairn_heap_header, turn);
-    uint32_t epoch, mark, turn;
+    uint32_t epoch, mark;
     int64_t live = -1;
     if (!read_at(fd, &epoch, sizeof epoch, epoch_at) || !read_at(fd, &mark, sizeof mark, marks_at))
         return false;
@@ -78,10 +77,8 @@ static bool set_mark(int fd, int pid, const struct cairn_heap_view *view, uint32
                                    .rss_bytes = resident_bytes(pid),
                                    .mark = mark};
     if (!write_at(fd, &row, sizeof row, off) || !write_at(fd, &epoch, sizeof epoch, epoch_at) ||
-        !write_at(fd, &mark, sizeof mark, marks_at) || !read_at(fd, &turn, sizeof turn, turn_at))
-        return false;
-    turn += CAIRN_HEAP_OTHERS_TURN;
-    if (!write_at(fd, &turn, sizeof turn, turn_at) || !read_at(fd, &row, sizeof row, off))
+        !write_at(fd, &mark, sizeof mark, marks_at) || !cairn_heap_turn_state(fd) ||
+        !read_at(fd, &row, sizeof row, off))
         return false;
     *ret_mark = mark;
     return row.mark == mark;

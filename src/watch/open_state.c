@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,4 +128,14 @@ int cairn_heap_open_state(int pid, int flags, struct cairn_buffer *ret_who, int 
         cairn_maps_free(maps);
     }
     return result;
+}
+
+bool cairn_heap_turn_state(int fd)
+{
+    const off_t turn_at = offsetof(struct cairn_heap_header, turn);
+    uint32_t turn;
+    if (pread(fd, &turn, sizeof turn, turn_at) != sizeof turn)
+        return false;
+    turn += CAIRN_HEAP_OTHERS_TURN;
+    return pwrite(fd, &turn, sizeof turn, turn_at) == sizeof turn;
 }

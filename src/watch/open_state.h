@@ -17,4 +17,7 @@
 int cairn_heap_open_state(int pid, int flags, struct cairn_buffer *ret_who, int *ret_fd,
                           struct cairn_err *err);
 
+/* Has the tracker look at its header again: what others wrote there is seen with the next turn. */
+bool cairn_heap_turn_state(int fd);
+
 #endif /* CAIRN_WATCH_OPEN_STATE_H */

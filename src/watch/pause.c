@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pause is a word in the state that the tracker looks at when the header's turn is another
- * one: nobody is stopped for it, and no code of the process is changed.
+ * A pause is a field of the state. The tracker reads it when the header's turn has changed: no
+ * thread is stopped for it, and no code of the process is changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,8 @@
 static bool set_pause(int fd, uint32_t paused)
 {
     const off_t paused_at = offsetof(struct cairn_heap_header, paused);
-    const off_t turn_at = offsetof(struct cairn_heap_header, turn);
-    uint32_t turn;
-    if (pwrite(fd, &paused, sizeof paused, paused_at) != sizeof paused ||
-        pread(fd, &turn, sizeof turn, turn_at) != sizeof turn)
-        return false;
-    turn += CAIRN_HEAP_OTHERS_TURN;
-    return pwrite(fd, &turn, sizeof turn, turn_at) == sizeof turn;
+    return pwrite(fd, &paused, sizeof paused, paused_at) == sizeof paused &&
+           cairn_heap_turn_state(fd);
 }
 
 static int check_state(int fd, const char *who, struct cairn_err *err)

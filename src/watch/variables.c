@@ -10,6 +10,7 @@
 #include <cairn/maps.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/foreign.h"
@@ -156,15 +157,8 @@ static const struct cairn_map *map_of(const struct cairn_variables *v, uint64_t 
 
 static const struct symbol *find(const struct symbol *symbols, size_t n, uint64_t vaddr)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--)
+    const size_t n_below = CAIRN_COUNT_BELOW(symbols, n, vaddr, vaddr);
+    for (size_t i = n_below; i > 0 && n_below - i < LOOK_BACK; i--)
         if (vaddr - symbols[i - 1].vaddr < symbols[i - 1].size)
             return &symbols[i - 1];
     return NULL;

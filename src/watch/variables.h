@@ -21,8 +21,8 @@ void cairn_variables_free(struct cairn_variables *variables); /* accepts NULL */
 bool cairn_variables_name(struct cairn_variables *variables, uint64_t va, bool with_off,
                           struct cairn_buffer *out);
 
-/* The same of a thread-local variable of the program itself, whose place is static: `tp` is the
- * thread's pointer, behind which (x86-64) or before which (aarch64) they are. */
+/* The same for a thread-local variable of the program itself, whose place is static. `tp` is the
+ * thread pointer: on x86-64 these variables end there, on aarch64 they start behind it. */
 bool cairn_variables_thread_local(struct cairn_variables *variables, uint64_t tp, uint64_t va,
                                   struct cairn_buffer *out);
 
