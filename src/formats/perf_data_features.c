@@ -155,9 +155,8 @@ static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct ca
 static int take_files(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                       struct cairn_err *err)
 {
-    int code = feature == FILES
-                   ? cairn_perf_data_symbols_read(&d->symbols, d->stream.profile, bytes, d->swap)
-                   : cairn_perf_data_symbols_read2(&d->symbols, d->stream.profile, bytes, d->swap);
+    int code = cairn_perf_data_symbols_read(&d->symbols, d->stream.profile, bytes,
+                                            feature == FILES2, d->swap);
     d->is_simpleperf = true;
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
