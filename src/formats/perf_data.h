@@ -19,8 +19,6 @@
 #include "formats/perf_data_tracepoint.h"
 #include "stream/stream.h"
 
-enum { CAIRN_PERF_DATA_HEAD_BYTES = 8 }; /* of a record: type, misc, size */
-
 /* What was left out, for the comments of the profile. */
 struct cairn_perf_data_counts {
     uint64_t n_unknown;  /* records of types that we do not know */
