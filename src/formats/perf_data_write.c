@@ -128,10 +128,13 @@ static uint64_t count_records(const struct cairn_perf_data_writing *w)
 /* Where no sample has a time they stand at equal distances: readers want one of each. */
 static void find_times(struct cairn_perf_data_writing *w)
 {
-    w->sums_rows = count_records(w) > CAIRN_PERF_DATA_WRITE_RECORDS;
-    const uint64_t n = count_records(w), duration_ns = (uint64_t)w->p->duration_ns;
+    uint64_t n = count_records(w);
+    const uint64_t duration_ns = (uint64_t)w->p->duration_ns;
+    w->sums_rows = n > CAIRN_PERF_DATA_WRITE_RECORDS;
     if (w->first_ns && w->first_ns <= INT64_MAX)
         return;
+    if (w->sums_rows) /* then there are fewer */
+        n = count_records(w);
     w->first_ns = w->p->time_ns > 0 ? (uint64_t)w->p->time_ns - w->clock_shift : 0;
     w->first_ns = w->first_ns && w->first_ns <= INT64_MAX ? w->first_ns : 1;
     w->step_ns = usual_step_ns;
