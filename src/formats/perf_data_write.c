@@ -180,15 +180,15 @@ static void put_header(struct cairn_perf_data_writing *w, uint64_t data_bytes,
         PERF_DATA_HEADER_BYTES, ENTRY, attrs, w->n_events * ENTRY, data, data_bytes, 0, 0};
     cairn_buffer_add(to, "PERFILE2", WORD);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        cairn_perf_data_put(to, words[i], WORD);
+        cairn_buffer_le(to, words[i], WORD);
     for (size_t i = 0; i < 4; i++)
-        cairn_perf_data_put(to, features[i], WORD);
+        cairn_buffer_le(to, features[i], WORD);
     for (size_t i = 0; i < w->n_events; i++)
-        cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ID + i, WORD);
+        cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ID + i, WORD);
     for (size_t i = 0; i < w->n_events; i++) {
         cairn_perf_data_write_attr(w, i, to);
-        cairn_perf_data_put(to, ids + i * WORD, WORD);
-        cairn_perf_data_put(to, WORD, WORD);
+        cairn_buffer_le(to, ids + i * WORD, WORD);
+        cairn_buffer_le(to, WORD, WORD);
     }
 }
 

@@ -62,19 +62,19 @@ void cairn_perf_data_write_attr(const struct cairn_perf_data_writing *w, size_t 
         flags |= UINT64_C(1) << flag_bits[k];
     if (has_wall_time(w))
         flags |= UINT64_C(1) << CAIRN_PERF_DATA_USE_CLOCK_ID;
-    cairn_perf_data_put(to, w->events[i].type, 4);
-    cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
-    cairn_perf_data_put(to, w->events[i].config, 8);
-    cairn_perf_data_put(to, 1, 8); /* the period; each sample has its own */
-    cairn_perf_data_put(to, sample_type, 8);
-    cairn_perf_data_put(to, 0, 8);
-    cairn_perf_data_put(to, flags, 8);
+    cairn_buffer_le(to, w->events[i].type, 4);
+    cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
+    cairn_buffer_le(to, w->events[i].config, 8);
+    cairn_buffer_le(to, 1, 8); /* the period; each sample has its own */
+    cairn_buffer_le(to, sample_type, 8);
+    cairn_buffer_le(to, 0, 8);
+    cairn_buffer_le(to, flags, 8);
     while (to->size - start < AT_CLOCK_ID && !to->failed)
         cairn_buffer_char(to, 0);
-    cairn_perf_data_put(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
+    cairn_buffer_le(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
     while (to->size - start < CAIRN_PERF_DATA_AT_MAX_STACK && !to->failed)
         cairn_buffer_char(to, 0);
-    cairn_perf_data_put(to, MAX_STACK, 2); /* more than a chain has: none was cut here */
+    cairn_buffer_le(to, MAX_STACK, 2); /* more than a chain has: none was cut here */
     while (to->size - start < CAIRN_PERF_DATA_WRITE_ATTR && !to->failed)
         cairn_buffer_char(to, 0);
 }
@@ -82,7 +82,7 @@ void cairn_perf_data_write_attr(const struct cairn_perf_data_writing *w, size_t 
 static void put_text(struct cairn_buffer *to, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    cairn_perf_data_put(to, (size + TEXT_ALIGN - 1) / TEXT_ALIGN * TEXT_ALIGN, 4);
+    cairn_buffer_le(to, (size + TEXT_ALIGN - 1) / TEXT_ALIGN * TEXT_ALIGN, 4);
     cairn_perf_data_put_text(to, text, TEXT_ALIGN);
 }
 
@@ -100,19 +100,19 @@ static void put_command(const struct cairn_perf_data_writing *w, struct cairn_bu
     const char *note = cairn_profile_note(w->p, CAIRN_NOTE_COMMAND, 0);
     if (!note || !*note)
         return;
-    cairn_perf_data_put(to, 1, 4);
+    cairn_buffer_le(to, 1, 4);
     put_text(to, note);
 }
 
 static void put_events(const struct cairn_perf_data_writing *w, struct cairn_buffer *to)
 {
-    cairn_perf_data_put(to, w->n_events, 4);
-    cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
+    cairn_buffer_le(to, w->n_events, 4);
+    cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
     for (size_t i = 0; i < w->n_events; i++) {
         cairn_perf_data_write_attr(w, i, to);
-        cairn_perf_data_put(to, 1, 4);
+        cairn_buffer_le(to, 1, 4);
         put_text(to, cairn_perf_data_write_name(w, i));
-        cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ID + i, 8);
+        cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ID + i, 8);
     }
 }
 
@@ -128,16 +128,16 @@ static void put_build_id(const struct cairn_perf_data_writing *w, uint32_t modul
         cairn_strings_get(&w->p->strings, m->build_id), id, sizeof id);
     if (!size || !*path || path_bytes > CAIRN_PERF_DATA_OUT_RECORD_MAX - ENTRY_HEAD)
         return;
-    cairn_perf_data_put(to, 0, 4);
-    cairn_perf_data_put(to,
-                        PERF_DATA_MISC_BUILD_ID_SIZE |
-                            (is_kernel ? PERF_DATA_MODE_KERNEL : PERF_DATA_MODE_USER),
-                        2);
-    cairn_perf_data_put(to, ENTRY_HEAD + path_bytes, 2);
-    cairn_perf_data_put(to, UINT32_MAX, 4); /* of the host */
+    cairn_buffer_le(to, 0, 4);
+    cairn_buffer_le(to,
+                    PERF_DATA_MISC_BUILD_ID_SIZE |
+                        (is_kernel ? PERF_DATA_MODE_KERNEL : PERF_DATA_MODE_USER),
+                    2);
+    cairn_buffer_le(to, ENTRY_HEAD + path_bytes, 2);
+    cairn_buffer_le(to, UINT32_MAX, 4); /* of the host */
     cairn_buffer_add(to, id, sizeof id);
-    cairn_perf_data_put(to, size, 1);
-    cairn_perf_data_put(to, 0, BUILD_ID_PAD);
+    cairn_buffer_le(to, size, 1);
+    cairn_buffer_le(to, 0, BUILD_ID_PAD);
     cairn_perf_data_put_text(to, path, TEXT_ALIGN);
 }
 
@@ -167,10 +167,10 @@ static void put_clocks(const struct cairn_perf_data_writing *w, struct cairn_buf
 {
     if (!has_wall_time(w))
         return;
-    cairn_perf_data_put(to, 1, 4); /* version */
-    cairn_perf_data_put(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
-    cairn_perf_data_put(to, (uint64_t)w->p->time_ns, 8);
-    cairn_perf_data_put(to, (uint64_t)w->p->time_ns - w->clock_shift, 8);
+    cairn_buffer_le(to, 1, 4); /* version */
+    cairn_buffer_le(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
+    cairn_buffer_le(to, (uint64_t)w->p->time_ns, 8);
+    cairn_buffer_le(to, (uint64_t)w->p->time_ns - w->clock_shift, 8);
 }
 
 static void put_version(struct cairn_buffer *to)
@@ -208,8 +208,8 @@ static void put_feature(const struct cairn_perf_data_writing *w, unsigned featur
         put_events(w, to);
         return;
     case PERF_DATA_FEATURE_SAMPLE_TIME:
-        cairn_perf_data_put(to, w->first_ns, 8);
-        cairn_perf_data_put(to, w->last_ns, 8);
+        cairn_buffer_le(to, w->first_ns, 8);
+        cairn_buffer_le(to, w->last_ns, 8);
         return;
     case PERF_DATA_FEATURE_CLOCK_DATA:
         put_clocks(w, to);
@@ -236,8 +236,8 @@ void cairn_perf_data_write_features(const struct cairn_perf_data_writing *w, uin
     }
     at[n] = bytes.size;
     for (size_t i = 0; i < n; i++) {
-        cairn_perf_data_put(to, off + n * PERF_DATA_SECTION_BYTES + at[i], 8);
-        cairn_perf_data_put(to, at[i + 1] - at[i], 8);
+        cairn_buffer_le(to, off + n * PERF_DATA_SECTION_BYTES + at[i], 8);
+        cairn_buffer_le(to, at[i + 1] - at[i], 8);
     }
     cairn_buffer_add(to, bytes.data, bytes.size);
     to->failed |= bytes.failed;

@@ -20,12 +20,12 @@ struct who {
 
 static void put32(struct cairn_perf_data_writing *w, uint64_t value)
 {
-    cairn_perf_data_put(&w->out.bytes, value, 4);
+    cairn_buffer_le(&w->out.bytes, value, 4);
 }
 
 static void put64(struct cairn_perf_data_writing *w, uint64_t value)
 {
-    cairn_perf_data_put(&w->out.bytes, value, 8);
+    cairn_buffer_le(&w->out.bytes, value, 8);
 }
 
 /* A record has 64 KiB, and readers have room for a path in it. */
@@ -230,12 +230,6 @@ static struct chain put_chain(struct cairn_perf_data_writing *w, uint32_t stack)
     return chain;
 }
 
-static void set_u64(struct cairn_perf_data_writing *w, size_t at, uint64_t value)
-{
-    for (size_t i = 0; i < 8 && !w->out.bytes.failed; i++)
-        w->out.bytes.data[at + i] = (uint8_t)(value >> 8 * i);
-}
-
 /* What comes before the chain is known behind it. */
 static void put_sample(struct cairn_perf_data_writing *w, const struct who *who, uint32_t stack,
                        size_t event, uint64_t value)
@@ -255,10 +249,10 @@ static void put_sample(struct cairn_perf_data_writing *w, const struct who *who,
     put64(w, 0);
     const struct chain chain = put_chain(w, stack);
     const size_t n_words = (w->out.bytes.size - count_at) / 8 - 1;
-    if (!w->out.bytes.failed && chain.starts_in_kernel)
-        w->out.bytes.data[start + MISC_AT] = PERF_DATA_MODE_KERNEL;
-    set_u64(w, start + IP_AT, chain.ip);
-    set_u64(w, count_at, n_words);
+    if (chain.starts_in_kernel)
+        cairn_buffer_set_le(&w->out.bytes, start + MISC_AT, PERF_DATA_MODE_KERNEL, 2);
+    cairn_buffer_set_le(&w->out.bytes, start + IP_AT, chain.ip, 8);
+    cairn_buffer_set_le(&w->out.bytes, count_at, n_words, 8);
     cairn_perf_data_out_end(&w->out);
 }
 
