@@ -10,7 +10,7 @@
 
 #include "profile/profile.h"
 
-/* What of a file. Others are of no kind that has symbols. */
+/* Kinds of files. Other kinds have no symbols. */
 enum cairn_perf_data_file_kind {
     CAIRN_PERF_DATA_FILE_KERNEL,
     CAIRN_PERF_DATA_FILE_KERNEL_MODULE,
