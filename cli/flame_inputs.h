@@ -21,8 +21,8 @@ const char *cli_flame_name(const char *path);
 void cli_flame_describe(const struct cairn_profile *profile, bool joined, const char *told,
                         struct cairn_buffer *b);
 
-/* As cli_find_value(); of a heap, where `type` is NULL, what lived at its peak: at the end of a
- * program that freed all there is nothing to see. */
+/* As cli_find_value(). Where `type` is NULL, a heap's value is peak_space: a program that freed all
+ * has no live bytes at its end. */
 int cli_flame_find_value(const struct cairn_profile *profile, const char *path, const char *type,
                          size_t *ret_number, struct cairn_err *err);
 

@@ -73,6 +73,20 @@ void cairn_buffer_uleb(struct cairn_buffer *b, uint64_t value)
     cairn_buffer_add(b, bytes, n);
 }
 
+void cairn_buffer_le(struct cairn_buffer *b, uint64_t value, size_t width)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < width; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    cairn_buffer_add(b, bytes, width);
+}
+
+void cairn_buffer_set_le(struct cairn_buffer *b, size_t at, uint64_t value, size_t width)
+{
+    for (size_t i = 0; i < width && !b->failed; i++)
+        b->data[at + i] = (uint8_t)(value >> 8 * i);
+}
+
 void cairn_buffer_hex(struct cairn_buffer *b, uint64_t value)
 {
     char digits[16];

@@ -29,6 +29,10 @@ void cairn_buffer_char(struct cairn_buffer *b, char c);
 void cairn_buffer_u64(struct cairn_buffer *b, uint64_t value); /* decimal */
 /* ULEB128 (DWARF 5, 7.6), which is protobuf's varint. */
 void cairn_buffer_uleb(struct cairn_buffer *b, uint64_t value);
+/* `width` bytes, at most 8, little-endian. */
+void cairn_buffer_le(struct cairn_buffer *b, uint64_t value, size_t width);
+/* The same in place of bytes that were appended at `at`. */
+void cairn_buffer_set_le(struct cairn_buffer *b, size_t at, uint64_t value, size_t width);
 void cairn_buffer_hex(struct cairn_buffer *b, uint64_t value); /* without 0x */
 __attribute__((format(printf, 2, 3))) void cairn_buffer_printf(struct cairn_buffer *b,
                                                                const char *fmt, ...);

@@ -27,20 +27,6 @@ uint64_t cairn_cache_hash(struct cairn_span bytes)
     return hash;
 }
 
-static void put(struct cairn_buffer *out, uint64_t value, unsigned width)
-{
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < width; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    cairn_buffer_add(out, bytes, width);
-}
-
-static void put_at(struct cairn_buffer *out, size_t at, uint64_t value, unsigned width)
-{
-    for (unsigned i = 0; i < width && !out->failed; i++)
-        out->data[at + i] = (uint8_t)(value >> 8 * i);
-}
-
 static void put_text(struct cairn_buffer *out, const char *text)
 {
     cairn_buffer_add(out, text, strlen(text) + 1);
@@ -48,16 +34,16 @@ static void put_text(struct cairn_buffer *out, const char *text)
 
 static void put_file(struct cairn_buffer *out, const struct cairn_cache_file *file)
 {
-    put(out, file->role, 1);
-    put(out, file->absent, 1);
-    put(out, file->is_guarded, 1);
-    put(out, file->size, 8);
-    put(out, file->mtime_ns, 8);
-    put(out, file->layout, 8);
-    put(out, file->dev, 8);
-    put(out, file->inode, 8);
-    put(out, file->ctime_ns, 8);
-    put(out, file->uid, 4);
+    cairn_buffer_le(out, file->role, 1);
+    cairn_buffer_le(out, file->absent, 1);
+    cairn_buffer_le(out, file->is_guarded, 1);
+    cairn_buffer_le(out, file->size, 8);
+    cairn_buffer_le(out, file->mtime_ns, 8);
+    cairn_buffer_le(out, file->layout, 8);
+    cairn_buffer_le(out, file->dev, 8);
+    cairn_buffer_le(out, file->inode, 8);
+    cairn_buffer_le(out, file->ctime_ns, 8);
+    cairn_buffer_le(out, file->uid, 4);
     put_text(out, file->path);
     put_text(out, file->build_id);
 }
@@ -74,25 +60,25 @@ void cairn_cache_entry_write(const struct cairn_cache_entry_header *header,
     static const uint8_t zeros[ALIGN];
     size_t start = out->size;
     cairn_buffer_add(out, magic, sizeof magic);
-    put(out, VERSION, 4);
-    put(out, header->kind, 4);
-    put(out, 0, 8); /* header size */
-    put(out, 0, 8); /* size of the entry */
-    put(out, payload.size, 8);
-    put(out, header->n_files, 8);
-    put(out, 0, 8); /* checksum */
-    put(out, cairn_cache_sum(payload), 8);
+    cairn_buffer_le(out, VERSION, 4);
+    cairn_buffer_le(out, header->kind, 4);
+    cairn_buffer_le(out, 0, 8); /* header size */
+    cairn_buffer_le(out, 0, 8); /* size of the entry */
+    cairn_buffer_le(out, payload.size, 8);
+    cairn_buffer_le(out, header->n_files, 8);
+    cairn_buffer_le(out, 0, 8); /* checksum */
+    cairn_buffer_le(out, cairn_cache_sum(payload), 8);
     put_text(out, cairn_version());
     put_text(out, header->module);
     put_text(out, header->build_id);
     for (size_t i = 0; i < header->n_files; i++)
         put_file(out, &header->files[i]);
     size_t size = out->size - start;
-    put_at(out, start + 16, size, 8);
-    put_at(out, start + 24, payload_at(size) + payload.size, 8);
+    cairn_buffer_set_le(out, start + 16, size, 8);
+    cairn_buffer_set_le(out, start + 24, payload_at(size) + payload.size, 8);
     if (!out->failed)
-        put_at(out, start + CHECKSUM_AT,
-               cairn_cache_hash((struct cairn_span){out->data + start, size}), 8);
+        cairn_buffer_set_le(out, start + CHECKSUM_AT,
+                            cairn_cache_hash((struct cairn_span){out->data + start, size}), 8);
     cairn_buffer_add(out, zeros, (size_t)(payload_at(size) - size));
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* When the blocks that live were born: the epochs of a heap state, by stack. */
 #include "formats/heap_births.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the blocks that live were born: the epochs of a heap state, by stack. */
+/* Births: how many of a stack's live blocks were allocated in each epoch of a heap state. */
 #ifndef CAIRN_FORMATS_HEAP_BIRTHS_H
 #define CAIRN_FORMATS_HEAP_BIRTHS_H
 
@@ -7,7 +7,7 @@
 
 struct cairn_heap_birth {
     uint32_t stack, epoch;
-    int64_t blocks, bytes; /* that were born then and live */
+    int64_t blocks, bytes; /* allocated then and not freed */
 };
 
 struct cairn_heap_births {

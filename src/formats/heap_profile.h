@@ -33,8 +33,8 @@ struct cairn_heap_sums {
     int64_t (*values)[CAIRN_HEAP_VALUES];
     uint32_t *oldest, *youngest; /* epochs that its counted live blocks were born in */
     uint32_t n;
-    /* Where these are there, a stack has a sample with a time for each epoch that blocks of it were
-     * born in, and one without a time for its other values. */
+    /* If these are not empty, a stack has one sample for each epoch with a birth, whose time is the
+     * epoch's, and one without a time for its other values. */
     struct cairn_heap_births births;
 };
 int cairn_heap_sums_make(struct cairn_heap_view *view, const struct cairn_heap_select *select,

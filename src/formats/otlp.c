@@ -17,14 +17,6 @@ static const char *text_of(const struct cairn_otlp_writing *w, uint32_t number)
     return cairn_strings_get(&w->p->strings, number);
 }
 
-static void put_fixed64(struct cairn_buffer *to, uint64_t value)
-{
-    uint8_t bytes[8];
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    cairn_buffer_add(to, bytes, sizeof bytes);
-}
-
 /* What OpenTelemetry calls the labels that it has a name for. */
 static const char *key_of(const char *key)
 {
@@ -71,7 +63,7 @@ static void put_sample(struct cairn_otlp_writing *w, uint32_t first, size_t type
         if (!w->has_times || !value)
             continue;
         cairn_buffer_uleb(&values, (uint64_t)value);
-        put_fixed64(&times, (uint64_t)cairn_profile_time_of(p, at - 1));
+        cairn_buffer_le(&times, (uint64_t)cairn_profile_time_of(p, at - 1), sizeof(uint64_t));
     }
     if (!w->has_times && sum)
         cairn_buffer_uleb(&values, (uint64_t)sum);
@@ -122,7 +114,7 @@ static void put_profile(struct cairn_otlp_writing *w, size_t type, struct cairn_
         put_sample(w, w->groups[i], type, &message);
     if (p->time_ns > 0) {
         cairn_buffer_uleb(&message, OTLP_PROFILE_TIME_NS << 3 | CAIRN_PB_FIXED64);
-        put_fixed64(&message, (uint64_t)p->time_ns);
+        cairn_buffer_le(&message, (uint64_t)p->time_ns, sizeof(uint64_t));
     }
     if (p->duration_ns > 0)
         cairn_pb_uint(&message, OTLP_PROFILE_DURATION_NS, (uint64_t)p->duration_ns);

@@ -3,7 +3,7 @@
  * OTLP profiles (github.com/open-telemetry/opentelemetry-proto, profiles/v1development, as of
  * release 1.11), by field numbers.
  *
- *     request ─┬ resource_profiles ─┬ resource: whose
+ *     request ─┬ resource_profiles ─┬ resource: the host and the process
  *              │                    └ scope_profiles ─ profile*: one for each type of values
  *              └ dictionary: tables; entry 0 of each is empty, and means "none"
  */
@@ -65,7 +65,7 @@ enum cairn_otlp_function {
 enum cairn_otlp_link { OTLP_LINK_TRACE_ID = 1, OTLP_LINK_SPAN_ID = 2 };
 enum cairn_otlp_stack { OTLP_STACK_LOCATIONS = 1 }; /* leaf first */
 
-/* KeyValueAndUnit, whose texts are of the dictionary. */
+/* KeyValueAndUnit: key and unit are numbers of strings. */
 enum cairn_otlp_attribute {
     OTLP_ATTRIBUTE_KEY = 1,
     OTLP_ATTRIBUTE_VALUE = 2,

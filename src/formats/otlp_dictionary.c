@@ -52,7 +52,7 @@ void cairn_otlp_put_message(struct cairn_otlp_writing *w, struct cairn_buffer *t
     cairn_buffer_done(message);
 }
 
-/* Where a field has one of several forms, 0 and "" are written, too. */
+/* In a oneof, 0 and "" are written, too. */
 static void put_value(struct cairn_buffer *to, const char *text, int64_t number)
 {
     if (text) {

@@ -23,28 +23,30 @@ struct cairn_otlp_writing {
     bool failed;    /* memory is gone */
 };
 
-/* The number of a text in the dictionary, where bytes that are no UTF-8 are U+FFFD. */
+/* The number of a text in the dictionary. Bytes that are not UTF-8 become U+FFFD. */
 uint32_t cairn_otlp_text(struct cairn_otlp_writing *writing, const char *text);
+/* The same of a string of the profile. */
 uint32_t cairn_otlp_own_text(struct cairn_otlp_writing *writing, uint32_t number);
 
-/* The number of an attribute: of a text, or where that is NULL of a number. */
+/* The number of an attribute in the dictionary. Its value is `text`, or `number` where that is
+ * NULL. */
 uint32_t cairn_otlp_attribute(struct cairn_otlp_writing *writing, const char *key, const char *text,
                               int64_t number, const char *unit);
 
-/* The same of a value that was made; it is freed. */
+/* The same, with an encoded AnyValue, which is freed. */
 uint32_t cairn_otlp_attribute_of(struct cairn_otlp_writing *writing, const char *key,
                                  struct cairn_buffer *value, const char *unit);
 
 /* The stack's number in the dictionary. */
 uint32_t cairn_otlp_stack(struct cairn_otlp_writing *writing, uint32_t stack);
 
-/* A field with a text, likewise. */
+/* Appends a field with a text. Bytes that are not UTF-8 become U+FFFD. */
 void cairn_otlp_put_text(struct cairn_buffer *to, uint32_t field, const char *text);
 
-/* The dictionary, after all that refers to it was written. */
+/* Appends the dictionary. All that refers to it is written before. */
 void cairn_otlp_put_dictionary(struct cairn_otlp_writing *writing, struct cairn_buffer *to);
 
-/* Moves a message that was made into a field of `to`. */
+/* Appends an encoded message as a field of `to`, and frees it. */
 void cairn_otlp_put_message(struct cairn_otlp_writing *writing, struct cairn_buffer *to,
                             uint32_t field, struct cairn_buffer *message);
 

@@ -20,15 +20,15 @@
 #include "base/log.h"
 #include "formats/format.h"
 #include "formats/perf_data_file.h"
+#include "formats/perf_data_numbers.h"
 #include "formats/perf_data_write.h"
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
 enum {
     MAGIC_BYTES = 8,
-    HEADER_BYTES = 104,
     PIPE_BYTES = 16,
-    SECTION_BYTES = CAIRN_PERF_DATA_SECTION_BYTES,
+    SECTION_BYTES = PERF_DATA_SECTION_BYTES,
     N_FEATURES = 256
 };
 
@@ -51,11 +51,11 @@ static int read_header(struct cairn_span file, bool swap, struct header *ret_hea
     (void)cairn_perf_data_section_of(&r); /* event types, of 2010 to 2013 */
     for (size_t i = 0; i < N_FEATURES / 64; i++)
         header.features[i] = cairn_reader_u64(&r);
-    if (r.failed || size < HEADER_BYTES)
+    if (r.failed || size < PERF_DATA_HEADER_BYTES)
         return cairn_fail(err, CAIRN_E_FORMAT,
                           "perf.data: the header says %" PRIu64
                           " bytes and %zu are there, expected %d",
-                          size, file.size, HEADER_BYTES);
+                          size, file.size, PERF_DATA_HEADER_BYTES);
     if (header.attr_size < CAIRN_PERF_DATA_ATTR_MIN + SECTION_BYTES ||
         header.attr_size > CAIRN_PERF_DATA_ATTR_MAX)
         return cairn_fail(
@@ -138,7 +138,7 @@ static int read_file(struct cairn_perf_data *d, struct cairn_source *source, str
                    ? CAIRN_OK
                    : cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &file.whole, err);
     if (code == CAIRN_OK)
-        code = cairn_perf_data_read_piece(&file, 0, HEADER_BYTES, &head, err);
+        code = cairn_perf_data_read_piece(&file, 0, PERF_DATA_HEADER_BYTES, &head, err);
     if (code == CAIRN_OK)
         code = read_header(head, d->swap, &header, err);
     if (code == CAIRN_OK)

@@ -19,8 +19,6 @@
 #include "formats/perf_data_tracepoint.h"
 #include "stream/stream.h"
 
-enum { CAIRN_PERF_DATA_HEAD_BYTES = 8 }; /* of a record: type, misc, size */
-
 /* What was left out, for the comments of the profile. */
 struct cairn_perf_data_counts {
     uint64_t n_unknown;  /* records of types that we do not know */
@@ -39,8 +37,8 @@ struct cairn_perf_data_part {
     struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
     uint64_t newest;               /* time of its records so far */
     bool is_broken;                /* no record can be found any more */
-    bool is_tracing;               /* what is skipped are formats of tracepoints, */
-    struct cairn_buffer tracing;   /* as far as they came */
+    bool is_tracing;               /* the bytes to skip are formats of tracepoints */
+    struct cairn_buffer tracing;   /* those of them that came so far */
 };
 
 void cairn_perf_data_part_done(struct cairn_perf_data_part *part);

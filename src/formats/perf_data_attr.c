@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT, TYPE_CACHE, TYPE_RAW, TYPE_BREAKPOINT };
 enum { CPU_CLOCK = 0, TASK_CLOCK = 1, WORD = 8 };
 
 /* Where fields are that the parser does not come to one by one. */
-enum { AT_BRANCH_TYPE = 72, AT_REGS_INTR = 96, AT_MAX_STACK = 108 };
+enum { AT_BRANCH_TYPE = 72, AT_REGS_INTR = 96 };
 
 bool cairn_perf_data_is_clock(const struct cairn_perf_data_attr *attr)
 {
-    return attr->type == TYPE_SOFTWARE && (attr->config == CPU_CLOCK || attr->config == TASK_CLOCK);
+    return attr->type == CAIRN_PERF_DATA_TYPE_SOFTWARE &&
+           (attr->config == CPU_CLOCK || attr->config == TASK_CLOCK);
 }
 
 static uint8_t reverse_bits(uint8_t byte)
@@ -54,7 +54,7 @@ bool cairn_perf_data_attr_parse(struct cairn_span bytes, bool swap,
     attr.regs_user = cairn_reader_u64(&r);
     cairn_reader_seek(&r, AT_REGS_INTR);
     attr.regs_intr = cairn_reader_u64(&r);
-    cairn_reader_seek(&r, AT_MAX_STACK);
+    cairn_reader_seek(&r, CAIRN_PERF_DATA_AT_MAX_STACK);
     attr.max_stack = cairn_reader_u16(&r);
     *ret_attr = attr;
     return true;
@@ -77,19 +77,20 @@ void cairn_perf_data_attr_name(const struct cairn_perf_data_attr *attr,
         "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
         "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
         "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
-    enum { N_HARDWARE = sizeof hardware / sizeof *hardware };
-    enum { N_SOFTWARE = sizeof software / sizeof *software };
-    if (attr->type == TYPE_HARDWARE && attr->config < N_HARDWARE)
+    _Static_assert(sizeof hardware / sizeof *hardware == CAIRN_PERF_DATA_N_HARDWARE, "all");
+    _Static_assert(sizeof software / sizeof *software == CAIRN_PERF_DATA_N_SOFTWARE, "all");
+    if (attr->type == CAIRN_PERF_DATA_TYPE_HARDWARE && attr->config < CAIRN_PERF_DATA_N_HARDWARE)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "%s", hardware[attr->config]);
-    else if (attr->type == TYPE_SOFTWARE && attr->config < N_SOFTWARE)
+    else if (attr->type == CAIRN_PERF_DATA_TYPE_SOFTWARE &&
+             attr->config < CAIRN_PERF_DATA_N_SOFTWARE)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "%s", software[attr->config]);
-    else if (attr->type == TYPE_TRACEPOINT)
+    else if (attr->type == CAIRN_PERF_DATA_TYPE_TRACEPOINT)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "tracepoint %" PRIu64, attr->config);
-    else if (attr->type == TYPE_CACHE)
+    else if (attr->type == CAIRN_PERF_DATA_TYPE_CACHE)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "cache event 0x%" PRIx64, attr->config);
-    else if (attr->type == TYPE_RAW)
+    else if (attr->type == CAIRN_PERF_DATA_TYPE_RAW)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "raw 0x%" PRIx64, attr->config);
-    else if (attr->type == TYPE_BREAKPOINT)
+    else if (attr->type == CAIRN_PERF_DATA_TYPE_BREAKPOINT)
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "breakpoint");
     else
         snprintf(name, CAIRN_PERF_DATA_NAME_BYTES, "event %u:0x%" PRIx64, attr->type, attr->config);

@@ -13,15 +13,34 @@
 enum {
     CAIRN_PERF_DATA_ATTR_MIN = 64,   /* bytes of the first version */
     CAIRN_PERF_DATA_ATTR_MAX = 4096, /* more is no attribute */
-    CAIRN_PERF_DATA_NAME_BYTES = 128
+    CAIRN_PERF_DATA_NAME_BYTES = 128,
+    CAIRN_PERF_DATA_AT_MAX_STACK = 108 /* where max_stack is */
 };
 
 enum cairn_perf_data_flag {
+    CAIRN_PERF_DATA_MMAP = 8,
+    CAIRN_PERF_DATA_COMM = 9,
     CAIRN_PERF_DATA_FREQ = 10,
+    CAIRN_PERF_DATA_TASK = 13,
     CAIRN_PERF_DATA_SAMPLE_ID_ALL = 18,
+    CAIRN_PERF_DATA_MMAP2 = 23,
+    CAIRN_PERF_DATA_USE_CLOCK_ID = 25,
 };
 
-enum { CAIRN_PERF_DATA_TYPE_TRACEPOINT = 2 };
+enum cairn_perf_data_type {
+    CAIRN_PERF_DATA_TYPE_HARDWARE,
+    CAIRN_PERF_DATA_TYPE_SOFTWARE,
+    CAIRN_PERF_DATA_TYPE_TRACEPOINT,
+    CAIRN_PERF_DATA_TYPE_CACHE,
+    CAIRN_PERF_DATA_TYPE_RAW,
+    CAIRN_PERF_DATA_TYPE_BREAKPOINT
+};
+
+enum {
+    CAIRN_PERF_DATA_N_HARDWARE = 10, /* events that have a name */
+    CAIRN_PERF_DATA_N_SOFTWARE = 12,
+    CAIRN_PERF_DATA_DUMMY = 9 /* of the software: it counts nothing */
+};
 
 /* Bits of sample_type, by number. */
 enum cairn_perf_data_field {

@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "formats/perf_data.h"
 
-enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
-
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
                              struct cairn_span ids, struct cairn_err *err)
 {
@@ -58,15 +56,15 @@ int cairn_perf_data_take_update(struct cairn_perf_data *d, struct cairn_span bod
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     uint64_t type = cairn_reader_u64(&r);
     struct cairn_perf_data_attr *attr = cairn_perf_data_attr_of(d, cairn_reader_u64(&r));
-    if (type == UPDATE_SCALE && attr)
+    if (type == PERF_DATA_UPDATE_SCALE && attr)
         attr->is_scaled = true;
-    bool is_text = type == UPDATE_NAME || type == UPDATE_UNIT;
+    bool is_text = type == PERF_DATA_UPDATE_NAME || type == PERF_DATA_UPDATE_UNIT;
     const char *name = is_text && attr ? cairn_reader_str(&r) : "";
     if (r.failed || !*name)
         return CAIRN_OK;
     uint32_t text = cairn_profile_text(d->stream.profile, name, strlen(name));
     if (text == UINT32_MAX)
         return cairn_fail_memory(err);
-    *(type == UPDATE_NAME ? &attr->name : &attr->unit) = text;
+    *(type == PERF_DATA_UPDATE_NAME ? &attr->name : &attr->unit) = text;
     return CAIRN_OK;
 }

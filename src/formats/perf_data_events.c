@@ -7,31 +7,9 @@
 #include "formats/perf_data_regs.h"
 #include "formats/perf_script_line.h"
 
-enum record {
-    MMAP = 1,
-    LOST = 2,
-    COMM = 3,
-    EXIT = 4,
-    FORK = 7,
-    SAMPLE = 9,
-    MMAP2 = 10,
-    LOST_SAMPLES = 13,
-    KSYMBOL = 17,
-    CALLCHAIN_DEFERRED = 22,
-};
-
-/* Bits of `misc`, which mean something else in each record. */
 enum {
-    MISC_EXEC = 1 << 13,
-    MISC_FORK_BARE = 1 << 13,
-    MISC_MMAP_DATA = 1 << 13,
-    MISC_BUILD_ID = 1 << 14
-};
-
-enum {
-    HEAD = CAIRN_PERF_DATA_HEAD_BYTES,
+    HEAD = PERF_DATA_HEAD_BYTES,
     PROT_EXECUTABLE = 4,
-    BUILD_ID_BYTES = 20,
     STACK_DEFAULT = 127, /* kernel.perf_event_max_stack */
     CUT_BYTES = 64
 };
@@ -46,15 +24,16 @@ static int64_t clamped(uint64_t value)
  * device stands there. 254:0 begins as a build ID of 254 bytes would, and none has as many. */
 static bool has_build_id(struct cairn_reader r, uint32_t type, uint16_t misc)
 {
-    return type == MMAP2 && misc & MISC_BUILD_ID && cairn_reader_u8(&r) <= BUILD_ID_BYTES;
+    return type == PERF_DATA_MMAP2 && misc & PERF_DATA_MISC_MMAP_BUILD_ID &&
+           cairn_reader_u8(&r) <= PERF_DATA_BUILD_ID_BYTES;
 }
 
 static int take_mapping(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                         struct cairn_reader *r, struct cairn_err *err)
 {
-    unsigned mode = misc & CAIRN_PERF_DATA_MODE_MASK;
-    struct cairn_stream_mapping mapping = {.is_kernel = mode == CAIRN_PERF_DATA_MODE_KERNEL};
-    bool is_code = !(misc & MISC_MMAP_DATA);
+    unsigned mode = misc & PERF_DATA_MODE_MASK;
+    struct cairn_stream_mapping mapping = {.is_kernel = mode == PERF_DATA_MODE_KERNEL};
+    bool is_code = !(misc & PERF_DATA_MISC_MMAP_DATA);
     mapping.pid = (int)cairn_reader_u32(r);
     cairn_reader_skip(r, 4);
     mapping.start = cairn_reader_u64(r);
@@ -63,22 +42,22 @@ static int take_mapping(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     if (has_build_id(*r, type, misc)) {
         uint8_t size = cairn_reader_u8(r);
         cairn_reader_skip(r, 3);
-        mapping.build_id = cairn_reader_take(r, BUILD_ID_BYTES);
+        mapping.build_id = cairn_reader_take(r, PERF_DATA_BUILD_ID_BYTES);
         mapping.build_id.size = size < mapping.build_id.size ? size : mapping.build_id.size;
-    } else if (type == MMAP2) {
+    } else if (type == PERF_DATA_MMAP2) {
         uint64_t major = cairn_reader_u32(r), minor = cairn_reader_u32(r);
         mapping.dev = major << 32 | minor;
         mapping.inode = cairn_reader_u64(r);
         mapping.inode ^= cairn_reader_u64(r) << 40; /* its generation */
     }
-    if (type == MMAP2) {
+    if (type == PERF_DATA_MMAP2) {
         uint32_t protection = cairn_reader_u32(r);
         is_code &= mapping.is_kernel || protection & PROT_EXECUTABLE; /* perf tells none of those */
         cairn_reader_skip(r, 4);
     }
     mapping.path = cairn_reader_str(r);
     d->counts.n_damaged += r->failed;
-    if (r->failed || !is_code || mode > CAIRN_PERF_DATA_MODE_USER)
+    if (r->failed || !is_code || mode > PERF_DATA_MODE_USER)
         return CAIRN_OK;
     return cairn_stream_map(&d->stream, &mapping) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
@@ -91,7 +70,7 @@ static int take_name(struct cairn_perf_data *d, uint16_t misc, struct cairn_read
     d->counts.n_damaged += r->failed;
     if (r->failed)
         return CAIRN_OK;
-    if (misc & MISC_EXEC)
+    if (misc & PERF_DATA_MISC_EXEC)
         code = cairn_stream_exec(&d->stream, pid);
     if (code == CAIRN_OK)
         code = cairn_stream_name(&d->stream, pid, tid, name);
@@ -102,7 +81,7 @@ static int take_name(struct cairn_perf_data *d, uint16_t misc, struct cairn_read
 static int take_birth(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                       struct cairn_reader *r, struct cairn_err *err)
 {
-    struct cairn_stream_birth birth = {.is_bare = misc & MISC_FORK_BARE};
+    struct cairn_stream_birth birth = {.is_bare = misc & PERF_DATA_MISC_FORK_BARE};
     birth.pid = (int)cairn_reader_u32(r);
     birth.parent_pid = (int)cairn_reader_u32(r);
     birth.tid = (int)cairn_reader_u32(r);
@@ -110,8 +89,8 @@ static int take_birth(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     d->counts.n_damaged += r->failed;
     if (r->failed)
         return CAIRN_OK;
-    int code = type == FORK ? cairn_stream_fork(&d->stream, &birth)
-                            : cairn_stream_exit(&d->stream, birth.pid, birth.tid);
+    int code = type == PERF_DATA_FORK ? cairn_stream_fork(&d->stream, &birth)
+                                      : cairn_stream_exit(&d->stream, birth.pid, birth.tid);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
@@ -237,7 +216,7 @@ static void split_chain(struct cairn_perf_data *d, const struct cairn_perf_data_
                         enum cairn_perf_data_mode mode, const struct later *later)
 {
     const struct cairn_perf_data_sample rest = {.chain = later->user};
-    cairn_perf_data_chain_split(&rest, d->swap, CAIRN_PERF_DATA_MODE_USER, &d->chain);
+    cairn_perf_data_chain_split(&rest, d->swap, PERF_DATA_MODE_USER, &d->chain);
     size_t n_user = d->chain.n_user;
     cairn_perf_data_chain_split(sample, d->swap, mode, &d->chain);
     if (!d->chain.is_deferred || d->chain.n_user || !n_user)
@@ -254,7 +233,7 @@ static void take_joined(struct cairn_perf_data *d, const struct cairn_perf_data_
     const size_t n_kernel = d->chain.n_kernel;
     if (!joined.chain.size)
         return;
-    cairn_perf_data_chain_split(&joined, d->swap, CAIRN_PERF_DATA_MODE_USER, &d->chain);
+    cairn_perf_data_chain_split(&joined, d->swap, PERF_DATA_MODE_USER, &d->chain);
     d->chain.n_kernel = n_kernel;
 }
 
@@ -263,7 +242,7 @@ static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
 {
     struct cairn_reader r = cairn_reader_of(record, d->swap);
     cairn_reader_skip(&r, 4);
-    enum cairn_perf_data_mode mode = cairn_reader_u16(&r) & CAIRN_PERF_DATA_MODE_MASK;
+    enum cairn_perf_data_mode mode = cairn_reader_u16(&r) & PERF_DATA_MODE_MASK;
     struct cairn_span body = {record.data + HEAD, record.size - HEAD};
     struct cairn_perf_data_attr *attr = attr_of(d, body);
     struct cairn_perf_data_sample sample;
@@ -275,7 +254,7 @@ static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
         d->counts.n_damaged++;
         return CAIRN_OK;
     }
-    if (mode > CAIRN_PERF_DATA_MODE_USER) {
+    if (mode > PERF_DATA_MODE_USER) {
         d->counts.n_guest++;
         return CAIRN_OK;
     }
@@ -320,7 +299,7 @@ int cairn_perf_data_end_deferred(struct cairn_perf_data *d, struct cairn_err *er
 
 static void take_lost(struct cairn_perf_data *d, uint32_t type, struct cairn_reader *r)
 {
-    if (type == LOST)
+    if (type == PERF_DATA_LOST)
         cairn_reader_skip(r, 8); /* the number of the event */
     uint64_t n = cairn_reader_u64(r), *sum = &d->stream.counts.n_lost;
     if (__builtin_add_overflow(*sum, n, sum))
@@ -349,27 +328,27 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
     uint32_t type = cairn_reader_u32(&r);
     uint16_t misc = cairn_reader_u16(&r);
     struct cairn_span body = {record.data + HEAD, record.size - HEAD};
-    if (type == SAMPLE)
+    if (type == PERF_DATA_SAMPLE)
         return take_sample(d, record, &(struct later){0}, err);
     if (d->n_attrs)
         body.size -= cairn_perf_data_trailer_of(d->attrs, body, d->swap).size;
     r = cairn_reader_of(body, d->swap);
     switch (type) {
-    case MMAP:
-    case MMAP2:
+    case PERF_DATA_MMAP:
+    case PERF_DATA_MMAP2:
         return take_mapping(d, type, misc, &r, err);
-    case COMM:
+    case PERF_DATA_COMM:
         return take_name(d, misc, &r, err);
-    case FORK:
-    case EXIT:
+    case PERF_DATA_FORK:
+    case PERF_DATA_EXIT:
         return take_birth(d, type, misc, &r, err);
-    case LOST:
-    case LOST_SAMPLES:
+    case PERF_DATA_LOST:
+    case PERF_DATA_LOST_SAMPLES:
         take_lost(d, type, &r);
         return CAIRN_OK;
-    case KSYMBOL:
+    case PERF_DATA_KSYMBOL:
         return take_symbol(d, &r, err);
-    case CALLCHAIN_DEFERRED:
+    case PERF_DATA_CALLCHAIN_DEFERRED:
         return take_deferred(d, &r, err);
     default: /* known, and of no use here */
         return CAIRN_OK;

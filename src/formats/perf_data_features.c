@@ -7,29 +7,7 @@
 #include "base/error.h"
 #include "formats/perf_data.h"
 
-enum feature {
-    TRACING_DATA = 1,
-    BUILD_ID = 2,
-    HOSTNAME = 3,
-    OSRELEASE = 4,
-    ARCH = 6,
-    CMDLINE = 11,
-    EVENT_DESC = 12,
-    CLOCK_DATA = 29,
-    /* simpleperf's own */
-    FILES = 128,
-    META_INFO = 129,
-    FILES2 = 132,
-    INIT_MAP = 134,
-};
-
-enum {
-    BUILD_ID_BYTES = 20,
-    BUILD_ID_FIELD = 24,
-    MISC_HAS_SIZE = 1 << 15,
-    HEAD = 8,
-    WORDS_MAX = 1024
-};
+enum { BUILD_ID_FIELD = 24, HEAD = PERF_DATA_HEAD_BYTES, WORDS_MAX = 1024 };
 
 /* A length of four bytes, and a text that is padded with NULs. */
 static struct cairn_span take_text(struct cairn_reader *r)
@@ -99,18 +77,18 @@ int cairn_perf_data_add_build_id(struct cairn_perf_data *d, uint16_t misc, struc
     struct cairn_span id = cairn_reader_take(&r, BUILD_ID_FIELD);
     struct cairn_span rest = cairn_reader_take(&r, cairn_reader_left(&r));
     size_t size = rest.size ? strnlen((const char *)rest.data, rest.size) : 0;
-    unsigned mode = misc & CAIRN_PERF_DATA_MODE_MASK;
+    unsigned mode = misc & PERF_DATA_MODE_MASK;
     struct cairn_buffer path = {0};
-    if (r.failed || !size ||
-        (mode != CAIRN_PERF_DATA_MODE_KERNEL && mode != CAIRN_PERF_DATA_MODE_USER))
+    if (r.failed || !size || (mode != PERF_DATA_MODE_KERNEL && mode != PERF_DATA_MODE_USER))
         return CAIRN_OK;
-    id.size = misc & MISC_HAS_SIZE && id.data[BUILD_ID_BYTES] <= BUILD_ID_BYTES
-                  ? id.data[BUILD_ID_BYTES]
-                  : BUILD_ID_BYTES;
+    id.size = misc & PERF_DATA_MISC_BUILD_ID_SIZE &&
+                      id.data[PERF_DATA_BUILD_ID_BYTES] <= PERF_DATA_BUILD_ID_BYTES
+                  ? id.data[PERF_DATA_BUILD_ID_BYTES]
+                  : PERF_DATA_BUILD_ID_BYTES;
     cairn_buffer_add(&path, rest.data, size);
     int code = path.failed ? CAIRN_E_NOMEM
                            : cairn_stream_build_id(&d->stream, cairn_buffer_text(&path), id,
-                                                   mode == CAIRN_PERF_DATA_MODE_KERNEL);
+                                                   mode == PERF_DATA_MODE_KERNEL);
     cairn_buffer_done(&path);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
@@ -155,9 +133,8 @@ static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct ca
 static int take_files(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                       struct cairn_err *err)
 {
-    int code = feature == FILES
-                   ? cairn_perf_data_symbols_read(&d->symbols, d->stream.profile, bytes, d->swap)
-                   : cairn_perf_data_symbols_read2(&d->symbols, d->stream.profile, bytes, d->swap);
+    int code = cairn_perf_data_symbols_read(&d->symbols, d->stream.profile, bytes,
+                                            feature == PERF_DATA_FEATURE_FILES2, d->swap);
     d->is_simpleperf = true;
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
@@ -187,31 +164,31 @@ int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct 
 {
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     switch (feature) {
-    case TRACING_DATA:
+    case PERF_DATA_FEATURE_TRACING_DATA:
         return cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile, bytes,
                                                 d->swap) < 0
                    ? cairn_fail_memory(err)
                    : CAIRN_OK;
-    case BUILD_ID:
+    case PERF_DATA_FEATURE_BUILD_ID:
         return take_build_ids(d, &r, err);
-    case HOSTNAME:
+    case PERF_DATA_FEATURE_HOSTNAME:
         return note(d, CAIRN_NOTE_HOST, take_text(&r), err);
-    case OSRELEASE:
+    case PERF_DATA_FEATURE_OSRELEASE:
         return note(d, CAIRN_NOTE_KERNEL, take_text(&r), err);
-    case ARCH:
+    case PERF_DATA_FEATURE_ARCH:
         return take_cpu(d, take_text(&r), err);
-    case CMDLINE:
+    case PERF_DATA_FEATURE_CMDLINE:
         return take_command(d, &r, err);
-    case EVENT_DESC:
+    case PERF_DATA_FEATURE_EVENT_DESC:
         return take_names(d, &r, err);
-    case FILES:
-    case FILES2:
+    case PERF_DATA_FEATURE_FILES:
+    case PERF_DATA_FEATURE_FILES2:
         return take_files(d, feature, bytes, err);
-    case META_INFO:
+    case PERF_DATA_FEATURE_META_INFO:
         return cairn_perf_data_meta(d, bytes, err);
-    case INIT_MAP:
+    case PERF_DATA_FEATURE_INIT_MAP:
         return take_init_map(d, bytes, err);
-    case CLOCK_DATA:
+    case PERF_DATA_FEATURE_CLOCK_DATA:
         take_clock(d, &r);
         return CAIRN_OK;
     default:

@@ -96,7 +96,7 @@ static int read_window(struct cairn_perf_data *d, struct reading *reading, struc
         end_with(d, reading, reading->has_end ? (size_t)left : bytes.size - used, 0);
     else if (!used) /* nothing there, or less than a record */
         end_with(d, reading, bytes.size, reading->has_end ? left - bytes.size : 0);
-    else if (d->part.skip > bytes.size) { /* far more than a window, and not wanted */
+    else if (d->part.skip > bytes.size && !d->part.is_tracing) { /* longer than a window, unused */
         reading->at = d->part.skip < left ? reading->at + d->part.skip : reading->end;
         d->part.skip = 0;
     }

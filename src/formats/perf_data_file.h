@@ -6,8 +6,6 @@
 #include "formats/format.h"
 #include "formats/perf_data.h"
 
-enum { CAIRN_PERF_DATA_SECTION_BYTES = 16 }; /* of {u64 off, size} in the file */
-
 struct cairn_perf_data_section {
     uint64_t off, size;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf data joined: chains that simpleperf made longer after it recorded, by what samples of the
- * same thread have in common. Each stands in a record of its own, and takes the place of the user
- * side of the sample of its thread and time.
+ * Perf data joined: call chains that simpleperf extended after the recording, from chains of the
+ * same thread that overlap. Each is a record of its own. It replaces the user side of the sample
+ * with the same thread and time.
  */
 #ifndef CAIRN_FORMATS_PERF_DATA_JOINED_H
 #define CAIRN_FORMATS_PERF_DATA_JOINED_H

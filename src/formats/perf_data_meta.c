@@ -65,7 +65,7 @@ int cairn_perf_data_meta(struct cairn_perf_data *d, struct cairn_span bytes, str
 {
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     int code = CAIRN_OK;
-    bool has_events = false; /* each is looked for among all attributes: once */
+    bool has_events = false; /* a second list is ignored: each line searches all attributes */
     d->is_simpleperf = true;
     for (int i = 0; i < PAIRS_MAX && cairn_reader_more(&r) && code == CAIRN_OK; i++) {
         const char *key = cairn_reader_str(&r), *value = cairn_reader_str(&r);

@@ -14,18 +14,16 @@ void cairn_perf_data_put_text(struct cairn_buffer *b, const char *text, size_t a
 void cairn_perf_data_out_begin(struct cairn_perf_data_out *out, uint32_t type, uint16_t misc)
 {
     out->record = out->bytes.size;
-    cairn_perf_data_put(&out->bytes, type, 4);
-    cairn_perf_data_put(&out->bytes, misc, 2);
-    cairn_perf_data_put(&out->bytes, 0, 2);
+    cairn_buffer_le(&out->bytes, type, 4);
+    cairn_buffer_le(&out->bytes, misc, 2);
+    cairn_buffer_le(&out->bytes, 0, 2);
 }
 
 void cairn_perf_data_out_end(struct cairn_perf_data_out *out)
 {
     if (out->bytes.failed)
         return;
-    size_t size = out->bytes.size - out->record;
-    out->bytes.data[out->record + SIZE_AT] = (uint8_t)size;
-    out->bytes.data[out->record + SIZE_AT + 1] = (uint8_t)(size >> 8);
+    cairn_buffer_set_le(&out->bytes, out->record + SIZE_AT, out->bytes.size - out->record, 2);
     if (out->bytes.size >= PIECE)
         cairn_perf_data_out_flush(out);
 }

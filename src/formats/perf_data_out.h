@@ -24,14 +24,6 @@ struct cairn_perf_data_out {
     bool refused; /* `write` failed: nothing more is written */
 };
 
-static inline void cairn_perf_data_put(struct cairn_buffer *b, uint64_t value, size_t width)
-{
-    uint8_t bytes[8];
-    for (size_t i = 0; i < width; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    cairn_buffer_add(b, bytes, width);
-}
-
 /* A text with its NUL, up to the next multiple of `align` bytes. */
 void cairn_perf_data_put_text(struct cairn_buffer *b, const char *text, size_t align);
 

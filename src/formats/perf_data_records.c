@@ -4,27 +4,7 @@
 #include "base/error.h"
 #include "formats/perf_data.h"
 
-/* From 64 on they are perf's own; from 32768 on simpleperf's, whose sizes have 32 bits. */
-enum record {
-    SAMPLE = 9,
-    KERNEL_LAST = 22, /* of Linux 6.19 */
-    USER_FIRST = 64,
-    ATTR = 64,
-    TRACING_DATA = 66,
-    BUILD_ID = 67,
-    FINISHED_ROUND = 68,
-    AUXTRACE = 71,
-    EVENT_UPDATE = 78,
-    HEADER_FEATURE = 80,
-    COMPRESSED = 81,
-    COMPRESSED2 = 83,
-    USER_LAST = 86, /* of perf 6.19 */
-    SIMPLEPERF_FIRST = 32768,
-    SIMPLEPERF_CALLCHAIN = 32775,
-    SIMPLEPERF_LAST = 32777
-};
-
-enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
+enum { HEAD = PERF_DATA_HEAD_BYTES };
 enum { TRACING_MAX = 64 << 20, JOINED_MAX = 1 << 18 /* bytes of a record */ };
 
 static int take_feature(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
@@ -51,7 +31,7 @@ static bool time_of(const struct cairn_perf_data *d, uint32_t type, struct cairn
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     if (!d->n_attrs)
         return false;
-    if (type != SAMPLE) {
+    if (type != PERF_DATA_SAMPLE) {
         struct cairn_perf_data_trailer trailer = cairn_perf_data_trailer_of(attr, body, d->swap);
         *ret_time = trailer.time;
         return trailer.has_time && trailer.time && trailer.time != UINT64_MAX;
@@ -158,31 +138,31 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
 {
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     switch (type) {
-    case ATTR:
+    case PERF_DATA_ATTR:
         return cairn_perf_data_take_attr(d, body, err);
-    case TRACING_DATA:
+    case PERF_DATA_TRACING_DATA:
         d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
         d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
         return CAIRN_OK;
-    case BUILD_ID:
+    case PERF_DATA_BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
-    case FINISHED_ROUND:
+    case PERF_DATA_FINISHED_ROUND:
         if (d->has_no_rounds)
             return CAIRN_OK;
         return cairn_perf_data_order_round(&d->order, send, d, err);
-    case AUXTRACE:
+    case PERF_DATA_AUXTRACE:
         d->part.skip = cairn_reader_u64(&r);
         return CAIRN_OK;
-    case EVENT_UPDATE:
+    case PERF_DATA_EVENT_UPDATE:
         return cairn_perf_data_take_update(d, body, err);
-    case HEADER_FEATURE:
+    case PERF_DATA_HEADER_FEATURE:
         return take_feature(d, body, err);
-    case COMPRESSED:
+    case PERF_DATA_COMPRESSED:
         return take_zipped(d, body, off, err);
-    case COMPRESSED2:
+    case PERF_DATA_COMPRESSED2:
         return take_zipped_sized(d, body, off, err);
     default:
-        d->counts.n_unknown += type > USER_LAST;
+        d->counts.n_unknown += type > PERF_DATA_USER_LAST;
         return CAIRN_OK;
     }
 }
@@ -200,11 +180,11 @@ static int take_record(struct cairn_perf_data *d, struct cairn_span record, uint
     struct cairn_reader r = cairn_reader_of(record, d->swap);
     uint32_t type = cairn_reader_u32(&r);
     uint16_t misc = cairn_reader_u16(&r);
-    if (type == SIMPLEPERF_CALLCHAIN)
+    if (type == PERF_DATA_SIMPLEPERF_CALLCHAIN)
         return take_joined(d, (struct cairn_span){record.data + HEAD, record.size - HEAD}, err);
-    if (type && type <= KERNEL_LAST)
+    if (type && type <= PERF_DATA_KERNEL_LAST)
         return take_kernel(d, type, record, off, err);
-    if (type >= USER_FIRST)
+    if (type >= PERF_DATA_USER_FIRST)
         return take_user(d, type, misc, (struct cairn_span){record.data + HEAD, record.size - HEAD},
                          off, err);
     d->counts.n_unknown++;
@@ -228,9 +208,9 @@ static uint32_t size_of(struct cairn_reader r, uint32_t *ret_type)
 {
     uint32_t type = cairn_reader_u32(&r), high = cairn_reader_u16(&r), size = cairn_reader_u16(&r);
     *ret_type = type;
-    if (type >= SIMPLEPERF_FIRST)
+    if (type >= PERF_DATA_SIMPLEPERF_FIRST)
         size |= high << 16;
-    else if (type == COMPRESSED2)
+    else if (type == PERF_DATA_COMPRESSED2)
         size = long_size(&r, size);
     return size < HEAD ? 0 : size;
 }
@@ -263,9 +243,10 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
             d->counts.broken_at = off + at;
             break;
         }
-        bool is_joined = type == SIMPLEPERF_CALLCHAIN && size <= JOINED_MAX;
-        if (type >= SIMPLEPERF_FIRST && !is_joined) { /* too long to wait for, and of no use */
-            d->counts.n_unknown += type > SIMPLEPERF_LAST;
+        bool is_joined = type == PERF_DATA_SIMPLEPERF_CALLCHAIN && size <= JOINED_MAX;
+        if (type >= PERF_DATA_SIMPLEPERF_FIRST &&
+            !is_joined) { /* too long to wait for, and of no use */
+            d->counts.n_unknown += type > PERF_DATA_SIMPLEPERF_LAST;
             d->part.skip = size;
             continue;
         }

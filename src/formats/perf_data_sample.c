@@ -178,9 +178,9 @@ static void add_user(struct cairn_perf_data_chain *chain, uint64_t ip)
 
 static void add(struct cairn_perf_data_chain *chain, enum cairn_perf_data_mode mode, uint64_t ip)
 {
-    if (mode == CAIRN_PERF_DATA_MODE_KERNEL && chain->n_kernel < CAIRN_PERF_DATA_CHAIN_MAX)
+    if (mode == PERF_DATA_MODE_KERNEL && chain->n_kernel < CAIRN_PERF_DATA_CHAIN_MAX)
         chain->kernel[chain->n_kernel++] = ip;
-    else if (mode == CAIRN_PERF_DATA_MODE_USER && chain->n_user < CAIRN_PERF_DATA_CHAIN_MAX)
+    else if (mode == PERF_DATA_MODE_USER && chain->n_user < CAIRN_PERF_DATA_CHAIN_MAX)
         add_user(chain, ip);
     else
         chain->n_other++;
@@ -188,9 +188,9 @@ static void add(struct cairn_perf_data_chain *chain, enum cairn_perf_data_mode m
 
 static enum cairn_perf_data_mode mode_of(int64_t marker)
 {
-    return marker == MARK_KERNEL                                 ? CAIRN_PERF_DATA_MODE_KERNEL
-           : marker == MARK_USER || marker == MARK_USER_DEFERRED ? CAIRN_PERF_DATA_MODE_USER
-                                                                 : CAIRN_PERF_DATA_MODE_UNKNOWN;
+    return marker == MARK_KERNEL                                 ? PERF_DATA_MODE_KERNEL
+           : marker == MARK_USER || marker == MARK_USER_DEFERRED ? PERF_DATA_MODE_USER
+                                                                 : PERF_DATA_MODE_UNKNOWN;
 }
 
 void cairn_perf_data_chain_split(const struct cairn_perf_data_sample *sample, bool swap,

@@ -4,6 +4,7 @@
 #define CAIRN_FORMATS_PERF_DATA_SAMPLE_H
 
 #include "formats/perf_data_attr.h"
+#include "formats/perf_data_numbers.h"
 #include "stream/push.h"
 
 enum { CAIRN_PERF_DATA_CHAIN_MAX = 1 << 13 }; /* a record has at most 64 KiB */
@@ -35,17 +36,6 @@ bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
 /* One register by its number; false: it was not recorded. */
 bool cairn_perf_data_reg(const struct cairn_perf_data_regs *regs, unsigned number, bool swap,
                          uint64_t *ret_value);
-
-/* Whose code was running: the lowest bits of a record's `misc`. */
-enum cairn_perf_data_mode {
-    CAIRN_PERF_DATA_MODE_UNKNOWN,
-    CAIRN_PERF_DATA_MODE_KERNEL,
-    CAIRN_PERF_DATA_MODE_USER,
-    CAIRN_PERF_DATA_MODE_HYPERVISOR,
-    CAIRN_PERF_DATA_MODE_GUEST_KERNEL,
-    CAIRN_PERF_DATA_MODE_GUEST_USER,
-    CAIRN_PERF_DATA_MODE_MASK = 7
-};
 
 /* A chain's addresses by side, without the markers between them, innermost first. */
 struct cairn_perf_data_chain {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/reader.h"
 #include "base/table.h"
 #include "formats/protobuf.h"
@@ -57,8 +58,8 @@ static int add_file(struct cairn_perf_data_symbols *s, struct cairn_perf_data_sy
     return CAIRN_OK;
 }
 
-static int read_file(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
-                     struct cairn_reader r)
+static int read_struct(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
+                       struct cairn_reader r)
 {
     struct cairn_perf_data_symbol_file file = {.first = s->n_symbols};
     const char *path = cairn_reader_str(&r);
@@ -79,19 +80,6 @@ static int read_file(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
     else if (file.kind == CAIRN_PERF_DATA_FILE_ELF)
         file.off = file.min_vaddr; /* old files do not say it: as in most libraries of then */
     return code < 0 ? code : add_file(s, file);
-}
-
-int cairn_perf_data_symbols_read(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
-                                 struct cairn_span bytes, bool swap)
-{
-    struct cairn_reader r = cairn_reader_of(bytes, swap);
-    int code = CAIRN_OK;
-    while (cairn_reader_more(&r) && code == CAIRN_OK) {
-        const struct cairn_span row = cairn_reader_take(&r, cairn_reader_u32(&r));
-        if (!r.failed)
-            code = read_file(s, p, cairn_reader_of(row, swap));
-    }
-    return code;
 }
 
 static int read_symbol(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
@@ -146,15 +134,16 @@ static int read_message(struct cairn_perf_data_symbols *s, struct cairn_profile 
     return code < 0 ? code : add_file(s, file);
 }
 
-int cairn_perf_data_symbols_read2(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
-                                  struct cairn_span bytes, bool swap)
+int cairn_perf_data_symbols_read(struct cairn_perf_data_symbols *s, struct cairn_profile *p,
+                                 struct cairn_span bytes, bool are_messages, bool swap)
 {
     struct cairn_reader r = cairn_reader_of(bytes, swap);
     int code = CAIRN_OK;
     while (cairn_reader_more(&r) && code == CAIRN_OK) {
-        const struct cairn_span row = cairn_reader_take(&r, cairn_reader_u32(&r));
+        const struct cairn_span file = cairn_reader_take(&r, cairn_reader_u32(&r));
         if (!r.failed)
-            code = read_message(s, p, row);
+            code = are_messages ? read_message(s, p, file)
+                                : read_struct(s, p, cairn_reader_of(file, swap));
     }
     return code;
 }
@@ -164,17 +153,10 @@ static uint32_t find(const struct cairn_perf_data_symbols *s,
                      const struct cairn_perf_data_symbol_file *file, uint64_t vaddr)
 {
     const struct cairn_perf_data_symbol *symbols = s->symbols + file->first;
-    size_t low = 0, high = file->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || (symbols[low - 1].size && vaddr - symbols[low - 1].vaddr >= symbols[low - 1].size))
+    const size_t n = CAIRN_COUNT_BELOW(symbols, file->n, vaddr, vaddr);
+    if (!n || (symbols[n - 1].size && vaddr - symbols[n - 1].vaddr >= symbols[n - 1].size))
         return 0;
-    return symbols[low - 1].name;
+    return symbols[n - 1].name;
 }
 
 /* Of the kernel and of code made at run time symbols have the addresses of the process. */

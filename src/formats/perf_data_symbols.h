@@ -10,7 +10,7 @@
 
 #include "profile/profile.h"
 
-/* What of a file. Others are of no kind that has symbols. */
+/* Kinds of files. Other kinds have no symbols. */
 enum cairn_perf_data_file_kind {
     CAIRN_PERF_DATA_FILE_KERNEL,
     CAIRN_PERF_DATA_FILE_KERNEL_MODULE,
@@ -40,13 +40,11 @@ struct cairn_perf_data_symbols {
 
 void cairn_perf_data_symbols_done(struct cairn_perf_data_symbols *symbols);
 
-/* The features FILE, a row of structs, and FILE2, a row of messages. What is damaged, or beyond a
+/* The feature FILE, a row of structs, or FILE2, a row of messages. What is damaged, or beyond a
  * limit, is left out. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_data_symbols_read(struct cairn_perf_data_symbols *symbols,
-                                 struct cairn_profile *profile, struct cairn_span bytes, bool swap);
-int cairn_perf_data_symbols_read2(struct cairn_perf_data_symbols *symbols,
-                                  struct cairn_profile *profile, struct cairn_span bytes,
-                                  bool swap);
+                                 struct cairn_profile *profile, struct cairn_span bytes,
+                                 bool are_messages, bool swap);
 
 /* Gives the frames of the profile their names. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_data_symbols_name(const struct cairn_perf_data_symbols *symbols,

@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/perf_data_attr.h"
+#include "formats/perf_data_numbers.h"
 
-enum { HEADER = 104, WORD = 8, ENTRY = CAIRN_PERF_DATA_WRITE_ATTR + 16 };
-enum { TYPE_SOFTWARE = 1, TYPE_RAW = 4, N_HARDWARE = 10, N_SOFTWARE = 12, DUMMY = 9 };
+enum { WORD = 8, ENTRY = CAIRN_PERF_DATA_WRITE_ATTR + PERF_DATA_SECTION_BYTES };
 static const uint64_t usual_step_ns = 1000000; /* where nobody says how long it took */
 
 static const char *text_of(const struct cairn_perf_data_writing *w, uint32_t text)
@@ -29,17 +29,17 @@ static const char *text_of(const struct cairn_perf_data_writing *w, uint32_t tex
 static void find_number(const struct cairn_perf_data_writing *w,
                         struct cairn_perf_data_event_out *event, bool is_time)
 {
-    static const unsigned n_of[] = {N_HARDWARE, N_SOFTWARE};
+    static const unsigned n_of[] = {CAIRN_PERF_DATA_N_HARDWARE, CAIRN_PERF_DATA_N_SOFTWARE};
     const char *name = text_of(w, w->p->types[event->values].type);
     char perf_name[CAIRN_PERF_DATA_NAME_BYTES];
-    event->type = is_time ? TYPE_SOFTWARE : TYPE_RAW;
+    event->type = is_time ? CAIRN_PERF_DATA_TYPE_SOFTWARE : CAIRN_PERF_DATA_TYPE_RAW;
     event->config = is_time ? 0 : event->values + 1;
-    for (uint32_t type = 0; type <= TYPE_SOFTWARE; type++) {
+    for (uint32_t type = 0; type <= CAIRN_PERF_DATA_TYPE_SOFTWARE; type++) {
         for (unsigned config = 0; config < n_of[type]; config++) {
             struct cairn_perf_data_attr attr = {.type = type, .config = config};
             cairn_perf_data_attr_name(&attr, perf_name);
             if (strcmp(name, perf_name) != 0 || cairn_perf_data_is_clock(&attr) != is_time ||
-                (type == TYPE_SOFTWARE && config == DUMMY))
+                (type == CAIRN_PERF_DATA_TYPE_SOFTWARE && config == CAIRN_PERF_DATA_DUMMY))
                 continue;
             event->type = type;
             event->config = config;
@@ -128,10 +128,13 @@ static uint64_t count_records(const struct cairn_perf_data_writing *w)
 /* Where no sample has a time they stand at equal distances: readers want one of each. */
 static void find_times(struct cairn_perf_data_writing *w)
 {
-    w->sums_rows = count_records(w) > CAIRN_PERF_DATA_WRITE_RECORDS;
-    const uint64_t n = count_records(w), duration_ns = (uint64_t)w->p->duration_ns;
+    uint64_t n = count_records(w);
+    const uint64_t duration_ns = (uint64_t)w->p->duration_ns;
+    w->sums_rows = n > CAIRN_PERF_DATA_WRITE_RECORDS;
     if (w->first_ns && w->first_ns <= INT64_MAX)
         return;
+    if (w->sums_rows) /* then there are fewer */
+        n = count_records(w);
     w->first_ns = w->p->time_ns > 0 ? (uint64_t)w->p->time_ns - w->clock_shift : 0;
     w->first_ns = w->first_ns && w->first_ns <= INT64_MAX ? w->first_ns : 1;
     w->step_ns = usual_step_ns;
@@ -171,20 +174,21 @@ static void put_header(struct cairn_perf_data_writing *w, uint64_t data_bytes,
                        const uint64_t features[4])
 {
     struct cairn_buffer *to = &w->out.bytes;
-    const uint64_t ids = HEADER, attrs = ids + w->n_events * WORD,
+    const uint64_t ids = PERF_DATA_HEADER_BYTES, attrs = ids + w->n_events * WORD,
                    data = attrs + w->n_events * ENTRY;
-    const uint64_t words[] = {HEADER, ENTRY, attrs, w->n_events * ENTRY, data, data_bytes, 0, 0};
+    const uint64_t words[] = {
+        PERF_DATA_HEADER_BYTES, ENTRY, attrs, w->n_events * ENTRY, data, data_bytes, 0, 0};
     cairn_buffer_add(to, "PERFILE2", WORD);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        cairn_perf_data_put(to, words[i], WORD);
+        cairn_buffer_le(to, words[i], WORD);
     for (size_t i = 0; i < 4; i++)
-        cairn_perf_data_put(to, features[i], WORD);
+        cairn_buffer_le(to, features[i], WORD);
     for (size_t i = 0; i < w->n_events; i++)
-        cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ID + i, WORD);
+        cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ID + i, WORD);
     for (size_t i = 0; i < w->n_events; i++) {
         cairn_perf_data_write_attr(w, i, to);
-        cairn_perf_data_put(to, ids + i * WORD, WORD);
-        cairn_perf_data_put(to, WORD, WORD);
+        cairn_buffer_le(to, ids + i * WORD, WORD);
+        cairn_buffer_le(to, WORD, WORD);
     }
 }
 
@@ -197,8 +201,8 @@ static int write_all(struct cairn_perf_data_writing *w, struct cairn_err *err)
     int code = cairn_perf_data_write_records(w);
     cairn_perf_data_out_flush(&w->out);
     const uint64_t data_bytes = w->out.n_bytes;
-    cairn_perf_data_write_features(w, HEADER + w->n_events * (WORD + ENTRY) + data_bytes, bits,
-                                   &features);
+    cairn_perf_data_write_features(
+        w, PERF_DATA_HEADER_BYTES + w->n_events * (WORD + ENTRY) + data_bytes, bits, &features);
     w->out.only_counts = false;
     if (code == CAIRN_OK && !w->out.bytes.failed) {
         put_header(w, data_bytes, bits);

@@ -4,9 +4,9 @@
  *
  *     profile ─► events, places, order of samples ─► records, twice ─► header, data, features
  *
- * A type of values is an event, a sample with a value of it a record of that event: as many as the
- * value "samples" says, which share the value. A process gets its mappings before the first sample
- * that needs them.
+ * Each type of values is an event. A sample with such a value is as many records of the event as
+ * its value "samples" says; they share the value. A process gets its mappings before the first
+ * sample that needs them.
  */
 #ifndef CAIRN_FORMATS_PERF_DATA_WRITE_H
 #define CAIRN_FORMATS_PERF_DATA_WRITE_H

@@ -4,39 +4,19 @@
 #include <cairn/version.h>
 
 #include "formats/perf_data_attr.h"
+#include "formats/perf_data_numbers.h"
 #include "formats/perf_data_write.h"
-
-enum feature {
-    BUILD_ID = 2,
-    HOSTNAME = 3,
-    OSRELEASE = 4,
-    VERSION = 5,
-    ARCH = 6,
-    CMDLINE = 11,
-    EVENT_DESC = 12,
-    SAMPLE_TIME = 21,
-    CLOCK_DATA = 29,
-    N_FEATURES = 32
-};
 
 enum {
     TEXT_ALIGN = 64,
-    SECTION = 16,
-    BUILD_ID_BYTES = 20,
     BUILD_ID_PAD = 3,
     ENTRY_HEAD = 36, /* of a build ID, up to its path */
-    MISC_KERNEL = 1,
-    MISC_USER = 2,
-    MISC_HAS_SIZE = 1 << 15,
     CLOCK_REALTIME_ID = 0,
     CLOCK_MONOTONIC_ID = 1
 };
 
-/* Bits of the attribute's flags, by number: Linux, include/uapi/linux/perf_event.h. */
-enum flag { MMAP, COMM_NAMES, TASK, SAMPLE_ID_ALL, MMAP2, USE_CLOCK_ID, N_FLAGS };
-static const uint8_t flag_bits[N_FLAGS] = {8, 9, 13, 18, 23, 25};
-
-enum { AT_FLAGS = 40, AT_CLOCK_ID = 92, AT_MAX_STACK = 108, MAX_STACK = 1 << 14 };
+enum { N_FEATURES = 32 }; /* bits of the features that are written are below it */
+enum { AT_CLOCK_ID = 92, MAX_STACK = 1 << 14 };
 
 size_t cairn_perf_data_write_build_id(const char *hex, uint8_t *bytes, size_t size)
 {
@@ -71,26 +51,30 @@ void cairn_perf_data_write_attr(const struct cairn_perf_data_writing *w, size_t 
     static const uint8_t fields[] = {CAIRN_PERF_DATA_IP,     CAIRN_PERF_DATA_TID,
                                      CAIRN_PERF_DATA_TIME,   CAIRN_PERF_DATA_CALLCHAIN,
                                      CAIRN_PERF_DATA_PERIOD, CAIRN_PERF_DATA_IDENTIFIER};
+    static const uint8_t flag_bits[] = {CAIRN_PERF_DATA_MMAP, CAIRN_PERF_DATA_COMM,
+                                        CAIRN_PERF_DATA_TASK, CAIRN_PERF_DATA_SAMPLE_ID_ALL,
+                                        CAIRN_PERF_DATA_MMAP2};
     const size_t start = to->size;
     uint64_t sample_type = w->has_cpus ? UINT64_C(1) << CAIRN_PERF_DATA_CPU : 0, flags = 0;
     for (size_t k = 0; k < sizeof fields; k++)
         sample_type |= UINT64_C(1) << fields[k];
-    for (size_t k = 0; k < N_FLAGS; k++)
-        if (k != USE_CLOCK_ID || has_wall_time(w))
-            flags |= UINT64_C(1) << flag_bits[k];
-    cairn_perf_data_put(to, w->events[i].type, 4);
-    cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
-    cairn_perf_data_put(to, w->events[i].config, 8);
-    cairn_perf_data_put(to, 1, 8); /* the period; each sample has its own */
-    cairn_perf_data_put(to, sample_type, 8);
-    cairn_perf_data_put(to, 0, 8);
-    cairn_perf_data_put(to, flags, 8);
+    for (size_t k = 0; k < sizeof flag_bits; k++)
+        flags |= UINT64_C(1) << flag_bits[k];
+    if (has_wall_time(w))
+        flags |= UINT64_C(1) << CAIRN_PERF_DATA_USE_CLOCK_ID;
+    cairn_buffer_le(to, w->events[i].type, 4);
+    cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
+    cairn_buffer_le(to, w->events[i].config, 8);
+    cairn_buffer_le(to, 1, 8); /* the period; each sample has its own */
+    cairn_buffer_le(to, sample_type, 8);
+    cairn_buffer_le(to, 0, 8);
+    cairn_buffer_le(to, flags, 8);
     while (to->size - start < AT_CLOCK_ID && !to->failed)
         cairn_buffer_char(to, 0);
-    cairn_perf_data_put(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
-    while (to->size - start < AT_MAX_STACK && !to->failed)
+    cairn_buffer_le(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
+    while (to->size - start < CAIRN_PERF_DATA_AT_MAX_STACK && !to->failed)
         cairn_buffer_char(to, 0);
-    cairn_perf_data_put(to, MAX_STACK, 2); /* more than a chain has: none was cut here */
+    cairn_buffer_le(to, MAX_STACK, 2); /* more than a chain has: none was cut here */
     while (to->size - start < CAIRN_PERF_DATA_WRITE_ATTR && !to->failed)
         cairn_buffer_char(to, 0);
 }
@@ -98,7 +82,7 @@ void cairn_perf_data_write_attr(const struct cairn_perf_data_writing *w, size_t 
 static void put_text(struct cairn_buffer *to, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    cairn_perf_data_put(to, (size + TEXT_ALIGN - 1) / TEXT_ALIGN * TEXT_ALIGN, 4);
+    cairn_buffer_le(to, (size + TEXT_ALIGN - 1) / TEXT_ALIGN * TEXT_ALIGN, 4);
     cairn_perf_data_put_text(to, text, TEXT_ALIGN);
 }
 
@@ -116,19 +100,19 @@ static void put_command(const struct cairn_perf_data_writing *w, struct cairn_bu
     const char *note = cairn_profile_note(w->p, CAIRN_NOTE_COMMAND, 0);
     if (!note || !*note)
         return;
-    cairn_perf_data_put(to, 1, 4);
+    cairn_buffer_le(to, 1, 4);
     put_text(to, note);
 }
 
 static void put_events(const struct cairn_perf_data_writing *w, struct cairn_buffer *to)
 {
-    cairn_perf_data_put(to, w->n_events, 4);
-    cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
+    cairn_buffer_le(to, w->n_events, 4);
+    cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ATTR, 4);
     for (size_t i = 0; i < w->n_events; i++) {
         cairn_perf_data_write_attr(w, i, to);
-        cairn_perf_data_put(to, 1, 4);
+        cairn_buffer_le(to, 1, 4);
         put_text(to, cairn_perf_data_write_name(w, i));
-        cairn_perf_data_put(to, CAIRN_PERF_DATA_WRITE_ID + i, 8);
+        cairn_buffer_le(to, CAIRN_PERF_DATA_WRITE_ID + i, 8);
     }
 }
 
@@ -139,18 +123,21 @@ static void put_build_id(const struct cairn_perf_data_writing *w, uint32_t modul
     const char *path = cairn_strings_get(&w->p->strings, m->path);
     const bool is_kernel = w->places[module].kind >= CAIRN_PERF_DATA_PLACE_KERNEL_IMAGE;
     const size_t path_bytes = (strlen(path) + TEXT_ALIGN) / TEXT_ALIGN * TEXT_ALIGN;
-    uint8_t id[BUILD_ID_BYTES] = {0};
+    uint8_t id[PERF_DATA_BUILD_ID_BYTES] = {0};
     const size_t size = cairn_perf_data_write_build_id(
         cairn_strings_get(&w->p->strings, m->build_id), id, sizeof id);
     if (!size || !*path || path_bytes > CAIRN_PERF_DATA_OUT_RECORD_MAX - ENTRY_HEAD)
         return;
-    cairn_perf_data_put(to, 0, 4);
-    cairn_perf_data_put(to, MISC_HAS_SIZE | (is_kernel ? MISC_KERNEL : MISC_USER), 2);
-    cairn_perf_data_put(to, ENTRY_HEAD + path_bytes, 2);
-    cairn_perf_data_put(to, UINT32_MAX, 4); /* of the host */
+    cairn_buffer_le(to, 0, 4);
+    cairn_buffer_le(to,
+                    PERF_DATA_MISC_BUILD_ID_SIZE |
+                        (is_kernel ? PERF_DATA_MODE_KERNEL : PERF_DATA_MODE_USER),
+                    2);
+    cairn_buffer_le(to, ENTRY_HEAD + path_bytes, 2);
+    cairn_buffer_le(to, UINT32_MAX, 4); /* of the host */
     cairn_buffer_add(to, id, sizeof id);
-    cairn_perf_data_put(to, size, 1);
-    cairn_perf_data_put(to, 0, BUILD_ID_PAD);
+    cairn_buffer_le(to, size, 1);
+    cairn_buffer_le(to, 0, BUILD_ID_PAD);
     cairn_perf_data_put_text(to, path, TEXT_ALIGN);
 }
 
@@ -180,10 +167,10 @@ static void put_clocks(const struct cairn_perf_data_writing *w, struct cairn_buf
 {
     if (!has_wall_time(w))
         return;
-    cairn_perf_data_put(to, 1, 4); /* version */
-    cairn_perf_data_put(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
-    cairn_perf_data_put(to, (uint64_t)w->p->time_ns, 8);
-    cairn_perf_data_put(to, (uint64_t)w->p->time_ns - w->clock_shift, 8);
+    cairn_buffer_le(to, 1, 4); /* version */
+    cairn_buffer_le(to, w->clock_shift ? CLOCK_MONOTONIC_ID : CLOCK_REALTIME_ID, 4);
+    cairn_buffer_le(to, (uint64_t)w->p->time_ns, 8);
+    cairn_buffer_le(to, (uint64_t)w->p->time_ns - w->clock_shift, 8);
 }
 
 static void put_version(struct cairn_buffer *to)
@@ -195,36 +182,36 @@ static void put_version(struct cairn_buffer *to)
     cairn_buffer_done(&text);
 }
 
-static void put_feature(const struct cairn_perf_data_writing *w, enum feature feature,
+static void put_feature(const struct cairn_perf_data_writing *w, unsigned feature,
                         struct cairn_buffer *to)
 {
     switch (feature) {
-    case BUILD_ID:
+    case PERF_DATA_FEATURE_BUILD_ID:
         put_build_ids(w, to);
         return;
-    case HOSTNAME:
+    case PERF_DATA_FEATURE_HOSTNAME:
         put_note(w, CAIRN_NOTE_HOST, to);
         return;
-    case OSRELEASE:
+    case PERF_DATA_FEATURE_OSRELEASE:
         put_note(w, CAIRN_NOTE_KERNEL, to);
         return;
-    case VERSION:
+    case PERF_DATA_FEATURE_VERSION:
         put_version(to);
         return;
-    case ARCH:
+    case PERF_DATA_FEATURE_ARCH:
         put_note(w, CAIRN_NOTE_CPU, to);
         return;
-    case CMDLINE:
+    case PERF_DATA_FEATURE_CMDLINE:
         put_command(w, to);
         return;
-    case EVENT_DESC:
+    case PERF_DATA_FEATURE_EVENT_DESC:
         put_events(w, to);
         return;
-    case SAMPLE_TIME:
-        cairn_perf_data_put(to, w->first_ns, 8);
-        cairn_perf_data_put(to, w->last_ns, 8);
+    case PERF_DATA_FEATURE_SAMPLE_TIME:
+        cairn_buffer_le(to, w->first_ns, 8);
+        cairn_buffer_le(to, w->last_ns, 8);
         return;
-    case CLOCK_DATA:
+    case PERF_DATA_FEATURE_CLOCK_DATA:
         put_clocks(w, to);
         return;
     default:
@@ -241,7 +228,7 @@ void cairn_perf_data_write_features(const struct cairn_perf_data_writing *w, uin
     memset(ret_bits, 0, 4 * sizeof *ret_bits);
     for (unsigned i = 0; i < N_FEATURES; i++) {
         at[n] = bytes.size;
-        put_feature(w, (enum feature)i, &bytes);
+        put_feature(w, i, &bytes);
         if (bytes.size > at[n]) {
             ret_bits[0] |= UINT64_C(1) << i;
             n++;
@@ -249,8 +236,8 @@ void cairn_perf_data_write_features(const struct cairn_perf_data_writing *w, uin
     }
     at[n] = bytes.size;
     for (size_t i = 0; i < n; i++) {
-        cairn_perf_data_put(to, off + n * SECTION + at[i], 8);
-        cairn_perf_data_put(to, at[i + 1] - at[i], 8);
+        cairn_buffer_le(to, off + n * PERF_DATA_SECTION_BYTES + at[i], 8);
+        cairn_buffer_le(to, at[i + 1] - at[i], 8);
     }
     cairn_buffer_add(to, bytes.data, bytes.size);
     to->failed |= bytes.failed;

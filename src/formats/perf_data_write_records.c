@@ -3,11 +3,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "formats/perf_data_numbers.h"
 #include "formats/perf_data_write.h"
 
-enum { MMAP = 1, COMM = 3, SAMPLE = 9, MMAP2 = 10, FINISHED_ROUND = 68, EVENT_UPDATE = 78 };
-enum { MISC_KERNEL = 1, MISC_USER = 2, MISC_BUILD_ID = 1 << 14 };
-enum { UPDATE_UNIT = 0, BUILD_ID_BYTES = 20, PROT_READ_EXEC = 5, MAP_PRIVATE_FLAG = 2 };
+enum { PROT_READ_EXEC = 5, MAP_PRIVATE_FLAG = 2 };
 enum { ROUND = 10000 }; /* samples: so that a reader need not hold all of them to sort them */
 
 static const uint64_t mark_kernel = (uint64_t)-128, mark_user = (uint64_t)-512;
@@ -21,12 +20,12 @@ struct who {
 
 static void put32(struct cairn_perf_data_writing *w, uint64_t value)
 {
-    cairn_perf_data_put(&w->out.bytes, value, 4);
+    cairn_buffer_le(&w->out.bytes, value, 4);
 }
 
 static void put64(struct cairn_perf_data_writing *w, uint64_t value)
 {
-    cairn_perf_data_put(&w->out.bytes, value, 8);
+    cairn_buffer_le(&w->out.bytes, value, 8);
 }
 
 /* A record has 64 KiB, and readers have room for a path in it. */
@@ -80,7 +79,7 @@ static int put_name(struct cairn_perf_data_writing *w, uint32_t pid, uint32_t ti
     uint32_t known;
     if (!name || (cairn_table_find(&w->names, tid, &known) && known == name))
         return CAIRN_OK;
-    cairn_perf_data_out_begin(&w->out, COMM, 0);
+    cairn_perf_data_out_begin(&w->out, PERF_DATA_COMM, 0);
     put32(w, pid);
     put32(w, tid);
     put_text(w, cairn_strings_get(&w->p->strings, name));
@@ -100,7 +99,7 @@ static void put_kernel_map(struct cairn_perf_data_writing *w, uint32_t module)
     const struct cairn_perf_data_place *place = &w->places[module];
     const char *path = cairn_strings_get(&w->p->strings, w->p->modules[module].path);
     bool is_image = place->kind == CAIRN_PERF_DATA_PLACE_KERNEL_IMAGE;
-    cairn_perf_data_out_begin(&w->out, MMAP, MISC_KERNEL);
+    cairn_perf_data_out_begin(&w->out, PERF_DATA_MMAP, PERF_DATA_MODE_KERNEL);
     put32(w, UINT32_MAX);
     put32(w, 0);
     put64(w, place->start);
@@ -114,10 +113,12 @@ static void put_user_map(struct cairn_perf_data_writing *w, uint32_t pid, uint32
 {
     const struct cairn_profile_module *m = &w->p->modules[module];
     const struct cairn_perf_data_place *place = &w->places[module];
-    uint8_t id[BUILD_ID_BYTES] = {0};
+    uint8_t id[PERF_DATA_BUILD_ID_BYTES] = {0};
     size_t size = cairn_perf_data_write_build_id(cairn_strings_get(&w->p->strings, m->build_id), id,
                                                  sizeof id);
-    cairn_perf_data_out_begin(&w->out, MMAP2, size ? MISC_USER | MISC_BUILD_ID : MISC_USER);
+    cairn_perf_data_out_begin(&w->out, PERF_DATA_MMAP2,
+                              size ? PERF_DATA_MODE_USER | PERF_DATA_MISC_MMAP_BUILD_ID
+                                   : PERF_DATA_MODE_USER);
     put32(w, pid);
     put32(w, pid);
     put64(w, place->start);
@@ -229,18 +230,12 @@ static struct chain put_chain(struct cairn_perf_data_writing *w, uint32_t stack)
     return chain;
 }
 
-static void set_u64(struct cairn_perf_data_writing *w, size_t at, uint64_t value)
-{
-    for (size_t i = 0; i < 8 && !w->out.bytes.failed; i++)
-        w->out.bytes.data[at + i] = (uint8_t)(value >> 8 * i);
-}
-
 /* What comes before the chain is known behind it. */
 static void put_sample(struct cairn_perf_data_writing *w, const struct who *who, uint32_t stack,
                        size_t event, uint64_t value)
 {
     enum { MISC_AT = 4, IP_AT = 16 };
-    cairn_perf_data_out_begin(&w->out, SAMPLE, MISC_USER);
+    cairn_perf_data_out_begin(&w->out, PERF_DATA_SAMPLE, PERF_DATA_MODE_USER);
     const size_t start = w->out.record;
     put64(w, CAIRN_PERF_DATA_WRITE_ID + event);
     put64(w, 0);
@@ -254,10 +249,10 @@ static void put_sample(struct cairn_perf_data_writing *w, const struct who *who,
     put64(w, 0);
     const struct chain chain = put_chain(w, stack);
     const size_t n_words = (w->out.bytes.size - count_at) / 8 - 1;
-    if (!w->out.bytes.failed && chain.starts_in_kernel)
-        w->out.bytes.data[start + MISC_AT] = MISC_KERNEL;
-    set_u64(w, start + IP_AT, chain.ip);
-    set_u64(w, count_at, n_words);
+    if (chain.starts_in_kernel)
+        cairn_buffer_set_le(&w->out.bytes, start + MISC_AT, PERF_DATA_MODE_KERNEL, 2);
+    cairn_buffer_set_le(&w->out.bytes, start + IP_AT, chain.ip, 8);
+    cairn_buffer_set_le(&w->out.bytes, count_at, n_words, 8);
     cairn_perf_data_out_end(&w->out);
 }
 
@@ -278,7 +273,7 @@ static void put_round(struct cairn_perf_data_writing *w)
 {
     if (w->n_records % ROUND)
         return;
-    cairn_perf_data_out_begin(&w->out, FINISHED_ROUND, 0);
+    cairn_perf_data_out_begin(&w->out, PERF_DATA_FINISHED_ROUND, 0);
     cairn_perf_data_out_end(&w->out);
 }
 
@@ -333,8 +328,8 @@ static void put_units(struct cairn_perf_data_writing *w)
         const struct cairn_profile_type *type = &w->p->types[w->events[i].values];
         if (!w->events[i].has_unit)
             continue;
-        cairn_perf_data_out_begin(&w->out, EVENT_UPDATE, 0);
-        put64(w, UPDATE_UNIT);
+        cairn_perf_data_out_begin(&w->out, PERF_DATA_EVENT_UPDATE, 0);
+        put64(w, PERF_DATA_UPDATE_UNIT);
         put64(w, CAIRN_PERF_DATA_WRITE_ID + i);
         put_text(w, cairn_strings_get(&w->p->strings, type->unit));
         cairn_perf_data_out_end(&w->out);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "profile/label_list.h"
+#include "stream/thread.h"
 
 int cairn_stream_marker_add(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
                             uint32_t stack, uint32_t labels)
@@ -35,18 +36,16 @@ int cairn_stream_marker_add(struct cairn_stream *stream, const struct cairn_stre
 /* What makes a time one since 1970 may have come behind the events. */
 int cairn_stream_markers_finish(struct cairn_stream *stream)
 {
-    struct cairn_profile *p = stream->profile;
     for (size_t i = 0; i < stream->n_markers; i++) {
         const struct cairn_stream_marker *from = &stream->markers[i];
-        const uint64_t ns = from->time_ns + stream->to_wall_ns;
-        struct cairn_label_list list = {.profile = p};
-        cairn_label_list_set(&list, from->labels);
-        const struct cairn_profile_marker marker = {
-            .name = from->name,
-            .stack = from->stack,
-            .labels = cairn_label_list_add(&list, p->label_sets[from->labels].cut,
-                                           ns > INT64_MAX ? INT64_MAX : (int64_t)ns)};
-        if (marker.labels == UINT32_MAX || cairn_profile_add_marker(p, &marker) == UINT32_MAX)
+        const struct cairn_stream_row row = {
+            .labels = from->labels, .cpu = -1, .time_ns = from->time_ns, .has_time = true};
+        const struct cairn_profile_marker marker = {.name = from->name,
+                                                    .stack = from->stack,
+                                                    .labels =
+                                                        cairn_stream_row_labels(stream, &row)};
+        if (marker.labels == UINT32_MAX ||
+            cairn_profile_add_marker(stream->profile, &marker) == UINT32_MAX)
             return CAIRN_E_NOMEM;
     }
     return CAIRN_OK;

@@ -283,8 +283,8 @@ static void write_block(struct cairn_columns_writer *w)
 {
     unsigned n = w->n_waiting;
     w->n_waiting = 0;
-    cairn_le_add(&w->keys, w->waiting[0][0], KEY);
-    cairn_le_add(&w->blocks, w->data->size - w->start, KEY);
+    cairn_buffer_le(&w->keys, w->waiting[0][0], KEY);
+    cairn_buffer_le(&w->blocks, w->data->size - w->start, KEY);
     if (w->n_columns == 4 && n == CAIRN_COLUMNS_BLOCK)
         pack_block(w, 4, CAIRN_COLUMNS_BLOCK);
     else
@@ -306,7 +306,7 @@ int cairn_columns_finish(struct cairn_columns_writer *w, struct cairn_err *err)
 {
     if (w->n_waiting)
         write_block(w);
-    cairn_le_add(w->data, 0, CAIRN_COLUMNS_PADDING);
+    cairn_buffer_le(w->data, 0, CAIRN_COLUMNS_PADDING);
     if (w->keys.failed || w->blocks.failed || w->data->failed)
         return cairn_fail_memory(err);
     w->size = w->data->size - w->start;

@@ -99,12 +99,4 @@ static inline uint32_t cairn_le32(const uint8_t *at)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? value : __builtin_bswap32(value);
 }
 
-static inline void cairn_le_add(struct cairn_buffer *out, uint64_t value, unsigned width)
-{
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < width; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    cairn_buffer_add(out, bytes, width);
-}
-
 #endif /* CAIRN_SYMBOL_INDEX_COLUMNS_H */

@@ -130,7 +130,7 @@ void cairn_texts_add(struct cairn_texts_writer *w, struct cairn_span text,
                      struct cairn_span readable)
 {
     if (w->n % CAIRN_TEXT_BLOCK == 0) {
-        cairn_le_add(&w->blocks, w->data->size - w->start, 4);
+        cairn_buffer_le(&w->blocks, w->data->size - w->start, 4);
         w->text = w->readable = (struct cairn_span){0};
     }
     if (text.size > CAIRN_TEXT_MAX_BYTES || readable.size > CAIRN_TEXT_MAX_BYTES)

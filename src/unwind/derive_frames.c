@@ -52,12 +52,6 @@ static bool is_same_row(const struct row *a, const struct row *b)
            memcmp(a->regs, b->regs, sizeof a->regs) == 0;
 }
 
-static void put_number(struct cairn_buffer *b, uint64_t number, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        cairn_buffer_char(b, (char)(number >> 8 * i));
-}
-
 static void put_advance(struct cairn_buffer *b, uint64_t by)
 {
     if (by == 0)
@@ -67,7 +61,7 @@ static void put_advance(struct cairn_buffer *b, uint64_t by)
         return;
     }
     cairn_buffer_char(b, by < 256 ? ADVANCE_LOC1 : ADVANCE_LOC4);
-    put_number(b, by, by < 256 ? 1 : 4);
+    cairn_buffer_le(b, by, by < 256 ? 1 : 4);
 }
 
 static void put_register(struct cairn_buffer *b, unsigned reg, int32_t at)
@@ -108,18 +102,18 @@ static void put_cie(struct cairn_buffer *b)
         NOP,         NOP,  NOP,
         NOP,
     };
-    put_number(b, 4 + sizeof rest, 4);
-    put_number(b, UINT32_MAX, 4);
+    cairn_buffer_le(b, 4 + sizeof rest, 4);
+    cairn_buffer_le(b, UINT32_MAX, 4);
     cairn_buffer_add(b, rest, sizeof rest);
 }
 
 static void put_fde(struct cairn_buffer *b, size_t cie, uint64_t from, uint64_t to,
                     const struct cairn_buffer *program)
 {
-    put_number(b, 4 + 8 + 8 + program->size, 4);
-    put_number(b, cie, 4);
-    put_number(b, from, 8);
-    put_number(b, to - from, 8);
+    cairn_buffer_le(b, 4 + 8 + 8 + program->size, 4);
+    cairn_buffer_le(b, cie, 4);
+    cairn_buffer_le(b, from, 8);
+    cairn_buffer_le(b, to - from, 8);
     cairn_buffer_add(b, program->data, program->size);
 }
 

@@ -10,27 +10,20 @@ leads into them or into the padding that they use.
 import json
 import os
 import re
-import subprocess
 import sys
 
+from hook_rows import check_moves, opposites, run
+
 CAIRN = os.environ["CAIRN"]
-DRY = os.environ["BUILD"] + "/tests/e2e/hook_dry"
 NEAR, FAR = 0x10000000, 0x700000000000
 # Others as arguments: libstdc++, libcrypto and libjvm differ nowhere either, and take a minute.
 LIBRARIES = ["/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-musl/libc.so"]
 MOST_NONE = 2.0  # per cent of a library's functions that have no plan
 REASONS = {"a call returns into the middle of the changed instructions", "a distance does not fit from the new address",
            "a branch leads into the middle of the changed instructions"}
-OPPOSITE = {}
-for pair in ("o no", "b ae", "e ne", "be a", "s ns", "p np", "l ge", "le g"):
-    one, other = pair.split()
-    OPPOSITE["j" + one], OPPOSITE["j" + other] = "j" + other, "j" + one
+OPPOSITE = opposites("jo jno, jb jae, je jne, jbe ja, js jns, jp jnp, jl jge, jle jg")
 COUNTS = {"jrcxz", "jecxz", "loop", "loope", "loopne"}
 NO_BRANCH = re.compile(r"^(jmp|call|ret|ud2|hlt|notrack jmp|bnd jmp|bnd ret|repz ret|int3)\b")
-
-
-def run(*words):
-    return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def parse(text):
@@ -161,19 +154,11 @@ def check_copy(insns, copies, row):
     return None if copies.final(at)[0] == end else f"does not go on at {end:#x}"
 
 
-def check_moves(path, insns):
-    lines = [line.split() for line in run(DRY, path, f"{NEAR:x}", f"{FAR:x}").splitlines()]
-    rows = [row for row in lines if len(row) == 6]
-    refused = {" ".join(row[2:]) for row in lines if len(row) != 6}
-    wrong = [f"refused: {reason}" for reason in refused - REASONS]
-    for base in (NEAR, FAR):
-        region = [row for row in rows if (int(row[2], 16) >= FAR) == (base == FAR)]
-        copies = Copies(base, region, "copies.bin")
-        for row in region:
-            problem = check_copy(insns, copies, row)
-            if problem:
-                wrong.append(f"{row[0]} {row[1]}: {problem}")
-    return len(rows), len(lines) - len(rows), wrong
+def problems_of(insns):
+    def problems(base, rows):
+        copies = Copies(base, rows, "copies.bin")
+        return [check_copy(insns, copies, row) for row in rows]
+    return problems
 
 
 def check_plan(plan, insns, targets):
@@ -225,7 +210,7 @@ def main():
             print(f"{path} is missing")
             continue
         insns = parse(run("objdump", "-d", "-w", path))
-        n, n_refused, wrong = check_moves(path, insns)
+        n, n_refused, wrong = check_moves(path, NEAR, FAR, REASONS, problems_of(insns))
         total, bad_plans = check_plans(path, insns)
         share = 100 * total["none"] / total["functions"]
         print(f"{path}: {n} copies, {n_refused} refused, {len(wrong)} differ; {total}, {len(bad_plans)} wrong")

@@ -7,25 +7,18 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 
+from hook_rows import check_moves, opposites, run
+
 CAIRN = os.environ["CAIRN"]
-DRY = os.environ["BUILD"] + "/tests/e2e/hook_dry"
 OBJDUMP = "aarch64-linux-gnu-objdump"
 LIBRARY = "/usr/aarch64-linux-gnu/lib/libc.so.6"
 NEAR, FAR = 0x1000000, 0x700000000000
 REASONS = {"a call returns into the middle of the changed instructions", "the jump back has no free register",
            "it is part of an exclusive access or a transaction", "the bytes are no instruction, or an unknown one"}
-OPPOSITE = {}
-for pair in ("b.eq b.ne", "b.cs b.cc", "b.mi b.pl", "b.vs b.vc", "b.hi b.ls", "b.ge b.lt", "b.gt b.le", "cbz cbnz", "tbz tbnz"):
-    one, other = pair.split()
-    OPPOSITE[one], OPPOSITE[other] = other, one
+OPPOSITE = opposites("b.eq b.ne, b.cs b.cc, b.mi b.pl, b.vs b.vc, b.hi b.ls, b.ge b.lt, b.gt b.le, cbz cbnz, tbz tbnz")
 FINAL = {"b", "br", "ret", "bl", "blr", "retaa", "retab"}
-
-
-def run(*words):
-    return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def parse(text):
@@ -117,18 +110,11 @@ def check_copy(insns, copies, row, offsets):
     return None if copies.final(to + offsets[-1])[0] == start + taken else "does not go back"
 
 
-def check_moves(insns):
-    lines = [line.split() for line in run(DRY, LIBRARY, f"{NEAR:x}", f"{FAR:x}").splitlines()]
-    rows = [row for row in lines if len(row) == 6]
-    wrong = [f"refused: {reason}" for reason in {" ".join(r[2:]) for r in lines if len(r) != 6} - REASONS]
-    for base in (NEAR, FAR):
-        region = [row for row in rows if (int(row[2], 16) >= FAR) == (base == FAR)]
-        copies = Copies(base, region, "copies.bin")
-        for row in region:
-            problem = check_copy(insns, copies, row, [int(off, 16) for off in row[5].split(",")])
-            if problem:
-                wrong.append(f"{row[0]} {row[1]}: {problem}")
-    return len(rows), len(lines) - len(rows), wrong
+def problems_of(insns):
+    def problems(base, rows):
+        copies = Copies(base, rows, "copies.bin")
+        return [check_copy(insns, copies, row, [int(off, 16) for off in row[5].split(",")]) for row in rows]
+    return problems
 
 
 def check_plans(insns):
@@ -152,7 +138,7 @@ def main():
         print(f"skipped: {OBJDUMP} or {LIBRARY} is missing")
         sys.exit(77)
     insns = parse(run(OBJDUMP, "-d", "-z", LIBRARY))
-    n, n_refused, wrong = check_moves(insns)
+    n, n_refused, wrong = check_moves(LIBRARY, NEAR, FAR, REASONS, problems_of(insns))
     total, bad_plans = check_plans(insns)
     print(f"{n} copies, {n_refused} refused, {len(wrong)} differ; {total}, {len(bad_plans)} wrong")
     print("\n".join((wrong + bad_plans)[:20]))

@@ -6,10 +6,10 @@
  * Every file of the corpus is given as it is, then every truncation of it, then with one byte after
  * the other changed (all bits, single bits, zero). Large files are changed at evenly spread places,
  * with CAIRN_FULL in the environment (`./run test --full`) at more of them. Always the same inputs
- * in the same order. Each lies in a block of its own of
- * exactly its size, so that a sanitizer sees the first byte read beyond it; an input that takes
- * longer than SECONDS_EACH is a hang, and without sanitizers the address space is capped, so that
- * memory without bound is a failure too. The input that broke the target is kept as a file.
+ * in the same order. Each lies in a block of its own of exactly its size, so that a sanitizer sees
+ * the first byte read beyond it; an input that takes longer than SECONDS_EACH is a hang, and
+ * without sanitizers the address space is capped, so that memory without bound is a failure too.
+ * The input that broke the target is kept as a file.
  */
 #include <dirent.h>
 #include <signal.h>

@@ -3,13 +3,13 @@
 // known of the one under the pointer.
 import { inUnit, many } from "./format.js";
 import { setsKept } from "./filter.js";
-import { hideTip, showRows } from "./tip.js";
+import { framesOf, hideTip, showRows } from "./tip.js";
+import { threadName } from "./threads.js";
 import { AXIS, momentText } from "./time_axis.js";
 
 const MARK = 9, TOP = 5, NEAR = 4; // pixels: height, distance from the row's top, reach of the pointer
 const DETAIL = /^arg\./;
 export const WHOSE = ["pid", "tid", "process", "thread", "cgroup"];
-const FRAMES = 12; // of its stack, in the tip
 
 export class Events {
   constructor(app) {
@@ -87,10 +87,8 @@ export class Events {
     const { markers, app: { page, model, looks } } = this, labels = page.sets.labels(markers.set[i]), rows = [["at", momentText(markers.time[i])]];
     if (markers.took[i]) rows.push(["took", inUnit(markers.took[i], "nanoseconds")]);
     for (const { key, value } of labels) if (!WHOSE.includes(key)) rows.push([key.replace(DETAIL, ""), String(value).slice(0, 400)]);
-    const get = (key) => labels.find((label) => label.key === key)?.value;
-    rows.push(["thread", [get("thread") ?? get("process"), get("tid") ?? get("pid")].filter((part) => part !== undefined).join(" · ")]);
-    const frames = [];
-    for (let node = markers.node[i]; node > 0 && frames.length < FRAMES; node = model.base.parent[node]) frames.push(looks.name(page.look[node]).slice(0, 120));
+    rows.push(["thread", threadName(labels)]);
+    const frames = framesOf(looks, model.base, markers.node[i]);
     if (frames.length) rows.push(["stack", frames.join("\n")]);
     return rows;
   }

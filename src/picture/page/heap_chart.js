@@ -4,25 +4,16 @@
 // only how much there was, which is the area above them.
 import { byId, make } from "./dom.js";
 import { inUnit } from "./format.js";
-import { hideTip, showRows } from "./tip.js";
-import { AXIS, momentText, timeText } from "./time_axis.js";
+import { framesOf, hideTip, showRows } from "./tip.js";
+import { AXIS, SMALL_FONT, lastAt, momentText, roundStep, timeText } from "./time_axis.js";
+import { labelOf } from "./threads.js";
 
-const SHOWN = 20, TYPE = "inuse_space", FRAMES = 12, PAD = 8, TEXT = 13; // pixels: free below, height of a text
+const SHOWN = 20, TYPE = "inuse_space", PAD = 8, TEXT = 13; // pixels: free below, height of a text
 
 export const isHeapOverTime = (page) => Boolean(page.rows?.[0]?.time) && page.types.some(({ type }) => type === TYPE);
 
 // Neighbours come far from each other; in both themes readable beside their names.
 const colourOf = (rank, dark) => (rank === SHOWN ? (dark ? "#6b665d" : "#b9b3a7") : `hsl(${(28 + rank * 137.5) % 360} ${dark ? "38% 42%" : "56% 66%"})`);
-
-// The last of times at or before one; -1.
-const lastAt = (times, at) => {
-  let low = 0, high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle] <= at) low = middle + 1; else high = middle;
-  }
-  return low - 1;
-};
 
 export class HeapChart {
   constructor(view) {
@@ -100,7 +91,7 @@ export class HeapChart {
   // By set of labels, what is known of when epochs of its process began.
   momentsByProcess() {
     const { rows: [{ n, time, set }], sets } = this.view.app.page, pids = [], times = new Map(), bySet = [];
-    for (let k = 0; k < sets.n; k++) pids.push(String(sets.labels(k).find(({ key }) => key === "pid")?.value));
+    for (let k = 0; k < sets.n; k++) pids.push(String(labelOf(sets.labels(k), "pid")));
     for (const pid of pids) times.set(pid, new Set());
     for (let row = 0; row < n; row++) if (time[row] >= 0) times.get(pids[set[row]]).add(time[row]);
     const sorted = new Map([...times].map(([pid, own]) => [pid, [...own].sort((a, b) => a - b)]));
@@ -113,11 +104,7 @@ export class HeapChart {
     return node < 0 ? `${many} other stacks` : app.looks.short(tree.look[node]);
   }
 
-  framesOf(node) {
-    const { app, tree } = this.view, frames = [];
-    for (let at = node; at > 0 && frames.length < FRAMES; at = tree.parent[at]) frames.push(app.looks.name(tree.look[at]).slice(0, 120));
-    return frames;
-  }
+  framesOf(node) { return framesOf(this.view.app.looks, this.view.tree, node); }
 
   choose({ node }) { if (node >= 0) this.view.app.select(this.view.tree.look[node], node); }
 
@@ -210,8 +197,8 @@ export class HeapChart {
   }
 
   drawScale(g, most, width, colour) {
-    const rough = most / 4, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
-    g.font = "11px system-ui, DejaVu Sans, sans-serif";
+    const step = roundStep(most / 4);
+    g.font = SMALL_FONT;
     g.textBaseline = "middle";
     for (let value = step; value <= most; value += step) {
       g.fillStyle = colour("--line");

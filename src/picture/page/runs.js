@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The samples of one thread as stretches of time, and the same in groups of eight, of 64 and so on: to
-// draw a million takes as long as there are pixels.
+// The samples of one thread as stretches of time, and above them groups of 8, of 64 and so on: a redraw
+// of a million samples takes as many steps as there are pixels.
 //
 //     level 2   |--------------------------------------------- ...
 //     level 1   |--------------||----||---------||-----------  ...    of eight, what most of it was
 //     level 0   | | | | | | | | ...                                   a sample each
+import { lastAt } from "./time_axis.js";
 
 const GROUP = 8, FALLBACK_US = 10000, LEAST_US = 0.5, SAME = 1 << 30;
 const CLOCKS = ["cpu", "cpu-clock", "task-clock"];
@@ -178,12 +179,7 @@ export class Runs {
   // The last sample that begins at `time` or before; -1.
   at(time) {
     const { n, start } = this.samples;
-    let low = 0, high = n;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (start[middle] <= time) low = middle + 1; else high = middle;
-    }
-    return low - 1;
+    return lastAt(start, time, n);
   }
 
   ancestor(node, depth) {

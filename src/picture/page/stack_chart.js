@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The stacks of one thread over time: depth downwards, equal frames that follow each other as one box,
-// time off the CPU hatched, with what the thread waited for below its innermost frame. Where nobody saw the
-// thread for a few pixels, and the same frames before and after, these go on, paler.
+// The stacks of one thread over time, depth downwards. Equal frames that follow each other are one box. Time
+// off the CPU is hatched, with what the thread waited for below its innermost frame. Frames before and after
+// a gap of a few pixels are joined by a paler box.
 import { GAP, ROW } from "./paint.js";
 import { sharedNode } from "./runs.js";
 import { changeOf } from "./compare.js";
+import { labelOf } from "./threads.js";
 
 const NAMED = 26, HATCHED = 4, POINTED = 3, BRIDGED = 20; // pixels that a box has at least; that a gap has at most
-const PALE = 0.4, MISSED = 0.35; // where nobody saw it; where a search finds something else
-
-const get = (labels, key) => labels.find((label) => label.key === key)?.value;
+const PALE = 0.4, MISSED = 0.35; // in a gap; where a search finds something else
 
 // "sleep, woken by writer (4711)", by the labels of a sample.
 export const waitText = (labels) => {
-  const why = get(labels, "off_cpu"), waker = get(labels, "woken_by"), pid = get(labels, "woken_by_pid");
+  const why = labelOf(labels, "off_cpu"), waker = labelOf(labels, "woken_by"), pid = labelOf(labels, "woken_by_pid");
   return (why ? String(why) : "off the CPU") + (waker ? `, woken by ${waker}${pid ? ` (${pid})` : ""}` : "");
 };
 

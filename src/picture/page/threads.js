@@ -18,11 +18,15 @@ export const rowsByTime = (time) => {
   return from;
 };
 
+export const labelOf = (labels, key) => labels.find((label) => label.key === key)?.value;
+
+// "worker · 4712"
+export const threadName = (labels) => [["thread", "process"], ["tid", "pid"]]
+  .map(([own, other]) => labelOf(labels, own) ?? labelOf(labels, other)).filter((part) => part !== undefined).join(" · ");
+
 const labelled = (labels) => {
-  const get = (key) => labels.find((label) => label.key === key)?.value;
-  const tid = get("tid"), key = tid !== undefined ? "tid" : get("thread") !== undefined ? "thread" : get("pid") !== undefined ? "pid" : "";
-  const name = [get("thread") ?? get("process"), tid ?? get("pid")].filter((part) => part !== undefined).join(" · ");
-  return { key, value: key ? String(get(key)) : "", name: name || "all samples" };
+  const key = ["tid", "thread", "pid"].find((one) => labelOf(labels, one) !== undefined) ?? "";
+  return { key, value: key ? String(labelOf(labels, key)) : "", name: threadName(labels) || "all samples" };
 };
 
 // [{ id, name, key, value, rows, events, sum }], the busiest first.

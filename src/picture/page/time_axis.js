@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Time from left to right: texts, marks, and the span that is selected.
 export const AXIS = 24; // pixels
+export const SMALL_FONT = "11px system-ui, DejaVu Sans, sans-serif";
+
+// Of the first `n` times, which rise, the last one at or before another; -1.
+export const lastAt = (times, at, n = times.length) => {
+  let low = 0, high = n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= at) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+};
+
+// What the marks of an axis are apart, at least `rough`: 1, 2 or 5 times a power of ten.
+export const roundStep = (rough) => {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
+};
 
 export const timeText = (us) => (us === 0 ? "0" : us >= 60e6 ? `${Math.floor(us / 60e6)}:${(us / 1e6 % 60).toFixed(1).padStart(4, "0")} min` : us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(1)} ms` : `${us.toFixed(0)} us`);
 
@@ -16,8 +33,7 @@ const markText = (us, step) => {
 
 // `view`: { low, high, place(µs) }.
 export const drawAxis = (g, view, width, height, colour) => {
-  const rough = (view.high - view.low) / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
+  const step = roundStep((view.high - view.low) / Math.max(2, width / 110));
   g.textBaseline = "middle";
   for (let k = Math.ceil(view.low / step); k * step <= view.high; k++) {
     const at = k * step, x = view.place(at);

@@ -25,6 +25,13 @@ export const sourceRows = (app, look) => {
   return rows;
 };
 
+// Names of a node and of the frames that called it, the first twelve.
+export const framesOf = (looks, { parent, look }, node) => {
+  const frames = [];
+  for (let at = node; at > 0 && frames.length < 12; at = parent[at]) frames.push(looks.name(look[at]).slice(0, 120));
+  return frames;
+};
+
 const signedText = (value, text) => (value > 0 ? "+" : value < 0 ? "−" : "±") + text(Math.abs(value));
 
 // Of two profiles: what each has, and how much more the new one.

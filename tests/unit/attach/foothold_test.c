@@ -28,7 +28,9 @@
 #include "base/buffer.h"
 #include "proc/process.h"
 #include "proc/threads.h"
+#include "support/child.h"
 #include "support/test.h"
+#include "unit/attach/open_target.h"
 
 enum { PATIENCE_MS = 20000, WAIT_S = 60, TIMES = 20, PAGE = 4096 };
 
@@ -48,10 +50,8 @@ static int share(void **state)
 static pid_t start(void (*fn)(int), int arg)
 {
     atomic_store(&shared->ready, 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         fn(arg);
         _exit(0);
     }
@@ -61,40 +61,13 @@ static pid_t start(void (*fn)(int), int arg)
     return child;
 }
 
-static void finish(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
-static void expect_ok(int result, const struct cairn_err *err)
-{
-    if (result < 0)
-        fail_msg("%s (%s)", err->msg, err->hint);
-}
-
-/* A child that may not be traced here: the test is skipped. */
-static struct cairn_target_process open_target(pid_t child)
-{
-    struct cairn_target_process target;
-    struct cairn_err err;
-    int result = cairn_target_open_process(child, &target, &err);
-    if (result == CAIRN_E_ACCESS) {
-        print_message("skipped: %s (%s)\n", err.msg, err.hint);
-        finish(child);
-        skip();
-    }
-    expect_ok(result, &err);
-    return target;
-}
-
 static void enter_and_leave(pid_t child)
 {
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_foothold foothold;
     struct cairn_err err;
-    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
-    expect_ok(cairn_foothold_close(&foothold, &err), &err);
+    assert_ok(cairn_foothold_open(&target, 0, &foothold, &err), err);
+    assert_ok(cairn_foothold_close(&foothold, &err), err);
     cairn_target_close_process(&target);
 }
 
@@ -204,7 +177,7 @@ static void no_call_of_the_program_ends(void **state)
     usleep(50000);
     for (int i = 0; i < KINDS; i++) {
         assert_int_equal(waitpid(children[i], NULL, WNOHANG), 0);
-        finish(children[i]);
+        test_kill(children[i]);
     }
 }
 
@@ -213,7 +186,7 @@ static size_t count_of(pid_t pid, const char *what)
     struct cairn_buffer text = {0};
     struct cairn_err err;
     size_t n = 0;
-    expect_ok(cairn_process_slurp(pid, what, 1 << 20, &text, &err), &err);
+    assert_ok(cairn_process_slurp(pid, what, 1 << 20, &text, &err), err);
     for (size_t i = 0; i < text.size; i++)
         n += text.data[i] == '\n';
     cairn_buffer_done(&text);
@@ -224,7 +197,7 @@ static size_t threads_of(pid_t pid)
 {
     struct cairn_threads threads = {0};
     struct cairn_err err;
-    expect_ok(cairn_threads_read(pid, &threads, &err), &err);
+    assert_ok(cairn_threads_read(pid, &threads, &err), err);
     size_t n = threads.n;
     cairn_threads_done(&threads);
     return n;
@@ -256,7 +229,7 @@ static void nothing_is_left_behind(void **state)
     assert_int_equal(count_of(child, "maps"), n_maps);
     assert_int_equal(lowest_fd(child), next_fd);
     assert_int_equal(threads_of(child), 1);
-    finish(child);
+    test_kill(child);
 }
 
 static void descriptors_are_handed_in(void **state)
@@ -264,29 +237,29 @@ static void descriptors_are_handed_in(void **state)
     (void)state;
     static const char text[] = "words for another process";
     pid_t child = start(sleep_long, 0);
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_foothold foothold;
     struct cairn_err err;
     int fds[2], memory = memfd_create("words", MFD_CLOEXEC);
     assert_int_equal(write(memory, text, sizeof text), sizeof text);
-    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
+    assert_ok(cairn_foothold_open(&target, 0, &foothold, &err), err);
     for (int i = 0; i < 2; i++)
-        expect_ok(cairn_foothold_hand(&foothold, memory, &fds[i], &err), &err);
+        assert_ok(cairn_foothold_hand(&foothold, memory, &fds[i], &err), err);
     uint64_t va;
     char back[sizeof text];
     const struct cairn_foothold_mapping want = {
         .size = PAGE, .prot = PROT_READ, .flags = MAP_PRIVATE, .fd = fds[1]};
-    expect_ok(cairn_foothold_map(&foothold, &want, &va, &err), &err);
-    expect_ok(cairn_target_read(&target, va, back, sizeof back, &err), &err);
+    assert_ok(cairn_foothold_map(&foothold, &want, &va, &err), err);
+    assert_ok(cairn_target_read(&target, va, back, sizeof back, &err), err);
     assert_string_equal(back, text);
-    expect_ok(cairn_foothold_unmap(&foothold, va, PAGE, &err), &err);
+    assert_ok(cairn_foothold_unmap(&foothold, va, PAGE, &err), err);
     for (int i = 0; i < 2; i++)
-        expect_ok(cairn_foothold_close_fd(&foothold, fds[i], &err), &err);
-    expect_ok(cairn_foothold_close(&foothold, &err), &err);
+        assert_ok(cairn_foothold_close_fd(&foothold, fds[i], &err), err);
+    assert_ok(cairn_foothold_close(&foothold, &err), err);
     assert_false(has_fd(child, fds[0]) || has_fd(child, fds[1]));
     cairn_target_close_process(&target);
     close(memory);
-    finish(child);
+    test_kill(child);
 }
 
 /* The children have it where we do. It makes calls of its own, and asks for no TLS. */
@@ -307,34 +280,34 @@ static void functions_run_there(void **state)
 {
     (void)state;
     pid_t child = start(sleep_long, 0);
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_foothold foothold = {.code_va = 0};
     struct cairn_err err;
     int value = 0;
     size_t n_maps = 0;
     atomic_store(&shared->turns, 0);
     for (int i = 0; i < 3; i++) {
-        expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
-        expect_ok(cairn_foothold_run(&foothold, (uintptr_t)work, 14, PATIENCE_MS, &value, &err),
-                  &err);
+        assert_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), err);
+        assert_ok(cairn_foothold_run(&foothold, (uintptr_t)work, 14, PATIENCE_MS, &value, &err),
+                  err);
         assert_int_equal(value, -7);
-        expect_ok(cairn_foothold_close(&foothold, &err), &err);
-        expect_ok(cairn_target_look_again(&target, &err), &err);
+        assert_ok(cairn_foothold_close(&foothold, &err), err);
+        assert_ok(cairn_target_look_again(&target, &err), err);
         if (i == 0)
             n_maps = cairn_maps_count(target.maps);
         assert_int_equal(cairn_maps_count(target.maps), n_maps); /* its room is used again */
     }
     assert_int_equal(atomic_load(&shared->turns), 42);
-    expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
+    assert_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), err);
     assert_int_equal(cairn_foothold_run(&foothold, (uintptr_t)fault, 8, PATIENCE_MS, &value, &err),
                      CAIRN_E_FORMAT);
     assert_non_null(strstr(err.msg, "signal 11"));
-    expect_ok(cairn_foothold_close(&foothold, &err), &err);
+    assert_ok(cairn_foothold_close(&foothold, &err), err);
     cairn_target_close_process(&target);
     usleep(10000);
     assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
     assert_int_equal(threads_of(child), 1);
-    finish(child);
+    test_kill(child);
 }
 
 static char state_of(pid_t pid)
@@ -359,7 +332,7 @@ static void a_stopped_process_stays_stopped(void **state)
     for (int ms = 0; state_of(child) != 'S' && ms < PATIENCE_MS; ms++)
         usleep(1000);
     assert_int_equal(state_of(child), 'S');
-    finish(child);
+    test_kill(child);
 }
 
 __attribute__((noreturn)) static void *turn(void *unused)
@@ -393,21 +366,21 @@ static void a_call_that_does_not_end_is_left(void **state)
     (void)state;
     static const struct timespec wait = {WAIT_S, 0}; /* the child has it where we do */
     pid_t child = start(turn_in_threads, 0);
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_stilled held;
     struct cairn_err err;
     int64_t value;
     const uint64_t args[CAIRN_CALL_ARGS] = {(uintptr_t)&wait};
-    expect_ok(cairn_hold_begin(child, child, target.call_va, &held, &err), &err);
+    assert_ok(cairn_hold_begin(child, child, target.call_va, &held, &err), err);
     assert_int_equal(cairn_hold_call(&held, SYS_nanosleep, args, &value, &err), CAIRN_E_LIMIT);
-    expect_ok(cairn_hold_end(&held, &err), &err);
+    assert_ok(cairn_hold_end(&held, &err), err);
     unsigned long long turns = atomic_load(&shared->turns);
     for (int ms = 0; atomic_load(&shared->turns) == turns && ms < PATIENCE_MS; ms++)
         usleep(1000);
     assert_true(atomic_load(&shared->turns) > turns);
     assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
     cairn_target_close_process(&target);
-    finish(child);
+    test_kill(child);
 }
 
 static void add_signals(pid_t pid, struct cairn_buffer *out)
@@ -415,7 +388,7 @@ static void add_signals(pid_t pid, struct cairn_buffer *out)
     static const char *const fields[] = {"SigBlk", "SigIgn", "SigCgt"};
     struct cairn_buffer text = {0};
     struct cairn_err err;
-    expect_ok(cairn_process_slurp(pid, "status", 1 << 16, &text, &err), &err);
+    assert_ok(cairn_process_slurp(pid, "status", 1 << 16, &text, &err), err);
     for (size_t i = 0; i < 3; i++) {
         const char *field = cairn_process_field(cairn_buffer_text(&text), fields[i]);
         cairn_buffer_add(out, field, strcspn(field, "\n"));
@@ -443,7 +416,7 @@ static void running_threads_run_on_with_their_handlers(void **state)
     assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
     cairn_buffer_done(&before);
     cairn_buffer_done(&after);
-    finish(child);
+    test_kill(child);
 }
 
 static void filter_calls(int unused)
@@ -477,19 +450,15 @@ static void refused(pid_t pid, int code, const char *words)
 {
     struct cairn_target_process target;
     struct cairn_err err;
-    assert_int_equal(cairn_target_open_process(pid, &target, &err), code);
-    if (!strstr(err.msg, words))
-        fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
+    assert_fails(cairn_target_open_process(pid, &target, &err), code, err, words);
 }
 
 static void refused_to_enter(pid_t pid, const char *words)
 {
-    struct cairn_target_process target = open_target(pid);
+    struct cairn_target_process target = test_open_target(pid);
     struct cairn_foothold foothold;
     struct cairn_err err;
-    assert_int_equal(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_SUPPORT);
-    if (!strstr(err.msg, words))
-        fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
+    assert_fails(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_SUPPORT, err, words);
     cairn_target_close_process(&target);
 }
 
@@ -499,10 +468,10 @@ static void what_cannot_be_is_refused_untouched(void **state)
     refused(getpid(), CAIRN_E_ARG, "this cairn itself");
     pid_t child = start(filter_calls, 0);
     refused_to_enter(child, "seccomp");
-    finish(child);
+    test_kill(child);
     child = start(filter_in_a_thread, 0);
     refused_to_enter(child, "seccomp");
-    finish(child);
+    test_kill(child);
     refused(child, CAIRN_E_MISSING, "pid");
 
     child = start(sleep_long, 0);
@@ -515,17 +484,17 @@ static void what_cannot_be_is_refused_untouched(void **state)
     child = start(sleep_long, 0);
     assert_int_equal(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
     refused(child, CAIRN_E_ACCESS, "another program traces it");
-    finish(child);
+    test_kill(child);
 }
 
 static void a_program_that_ended_meanwhile_is_told(void **state)
 {
     (void)state;
     pid_t child = start(sleep_long, 0);
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_foothold foothold;
     struct cairn_err err;
-    finish(child);
+    test_kill(child);
     assert_int_equal(cairn_foothold_open(&target, 0, &foothold, &err), CAIRN_E_MISSING);
     cairn_target_close_process(&target);
 }

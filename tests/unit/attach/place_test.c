@@ -5,12 +5,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "support/child.h"
 #include "support/test.h"
+#include "unit/attach/open_target.h"
 
 enum { PATIENCE_MS = 20000 };
 
@@ -35,44 +36,21 @@ static uint64_t import_nothing(void *ctx, const char *name)
     return 0;
 }
 
-static void expect_ok(int result, const struct cairn_err *err)
-{
-    if (result < 0)
-        fail_msg("%s (%s)", err->msg, err->hint);
-}
-
 static pid_t start(void)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             pause();
     }
     return child;
 }
 
-static struct cairn_target_process open_target(pid_t child)
-{
-    struct cairn_target_process target;
-    struct cairn_err err;
-    int result = cairn_target_open_process(child, &target, &err);
-    if (result == CAIRN_E_ACCESS) {
-        print_message("skipped: %s (%s)\n", err.msg, err.hint);
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-        skip();
-    }
-    expect_ok(result, &err);
-    return target;
-}
-
 static struct cairn_image open_library(void)
 {
     struct cairn_image image;
     struct cairn_err err;
-    expect_ok(cairn_image_open(PLACED_LIBRARY, &image, &err), &err);
+    assert_ok(cairn_image_open(PLACED_LIBRARY, &image, &err), err);
     return image;
 }
 
@@ -81,34 +59,33 @@ static void a_library_is_placed_and_runs(void **state)
     (void)state;
     int *sum = mmap(NULL, sizeof *sum, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t child = start();
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_image image = open_library();
     struct cairn_foothold foothold;
     struct cairn_err err;
     uint64_t base, entry, pointer_vaddr, pointer;
     int n_imports = 0, value;
-    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
-    expect_ok(cairn_place_image(&foothold, &image, import, &n_imports, &base, &err), &err);
+    assert_ok(cairn_foothold_open(&target, 0, &foothold, &err), err);
+    assert_ok(cairn_place_image(&foothold, &image, import, &n_imports, &base, &err), err);
     assert_true(n_imports > 0);
     assert_true(cairn_image_find(&image, "cairn_placed_entry", &entry));
     assert_false(cairn_image_find(&image, "cairn_placed_absent", &pointer_vaddr));
     for (int i = 1; i <= 2; i++) {
         if (i == 2)
-            expect_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), &err);
-        expect_ok(
+            assert_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), err);
+        assert_ok(
             cairn_foothold_run(&foothold, base + entry, (uintptr_t)sum, PATIENCE_MS, &value, &err),
-            &err);
+            err);
         assert_int_equal(value, i);
     }
     assert_int_equal(*sum, 39 + 1 + 1 + 39 + 1 + 1 + 1);
-    expect_ok(cairn_foothold_close(&foothold, &err), &err);
+    assert_ok(cairn_foothold_close(&foothold, &err), err);
     /* What it is made of stays. */
-    expect_ok(cairn_target_read(&target, base + entry, &pointer, sizeof pointer, &err), &err);
+    assert_ok(cairn_target_read(&target, base + entry, &pointer, sizeof pointer, &err), err);
     assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
     cairn_image_close(&image);
     cairn_target_close_process(&target);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    test_kill(child);
     munmap(sum, sizeof *sum);
 }
 
@@ -116,23 +93,22 @@ static void what_it_asks_for_in_vain_is_named(void **state)
 {
     (void)state;
     pid_t child = start();
-    struct cairn_target_process target = open_target(child);
+    struct cairn_target_process target = test_open_target(child);
     struct cairn_image image = open_library();
     struct cairn_foothold foothold;
     struct cairn_err err;
     uint64_t base;
     size_t n_maps = cairn_maps_count(target.maps);
-    expect_ok(cairn_foothold_open(&target, 0, &foothold, &err), &err);
+    assert_ok(cairn_foothold_open(&target, 0, &foothold, &err), err);
     assert_int_equal(cairn_place_image(&foothold, &image, import_nothing, NULL, &base, &err),
                      CAIRN_E_MISSING);
     assert_non_null(strstr(err.msg, "cairn_placed_present"));
-    expect_ok(cairn_foothold_close(&foothold, &err), &err);
-    expect_ok(cairn_target_look_again(&target, &err), &err);
+    assert_ok(cairn_foothold_close(&foothold, &err), err);
+    assert_ok(cairn_target_look_again(&target, &err), err);
     assert_int_equal(cairn_maps_count(target.maps), n_maps);
     cairn_image_close(&image);
     cairn_target_close_process(&target);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    test_kill(child);
 }
 
 static void what_is_no_such_library_is_refused(void **state)

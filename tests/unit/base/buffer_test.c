@@ -35,6 +35,22 @@ static void appends_text_numbers_and_bytes(void **state)
     cairn_buffer_done(&b);
 }
 
+static void little_endian_numbers_are_appended_and_set(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {0x04, 0x03, 0x0b, 0x0a, 0xff, 0, 0, 0, 0, 0, 0, 0x80};
+    struct cairn_buffer b = {0};
+    cairn_buffer_le(&b, 0x01020304, 4);
+    cairn_buffer_le(&b, UINT64_C(0x80000000000000ff), 8);
+    cairn_buffer_set_le(&b, 2, 0x0a0b, 2);
+    assert_int_equal(b.size, sizeof expected);
+    assert_memory_equal(b.data, expected, sizeof expected);
+    b.failed = true;
+    cairn_buffer_set_le(&b, 0, 0, 8);
+    assert_memory_equal(b.data, expected, sizeof expected);
+    cairn_buffer_done(&b);
+}
+
 static void a_failure_latches_wherever_it_happens(void **state)
 {
     (void)state;
@@ -71,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_text_numbers_and_bytes),
+        cmocka_unit_test(little_endian_numbers_are_appended_and_set),
         cmocka_unit_test(a_failure_latches_wherever_it_happens),
         cmocka_unit_test(an_impossible_size_fails),
     };

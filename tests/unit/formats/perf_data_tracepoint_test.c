@@ -111,6 +111,34 @@ static void a_sample_of_a_tracepoint_is_an_event_with_fields_too(void **state)
     }
 }
 
+/* Of a pipe that was stored as records of a file. */
+static void formats_longer_than_a_window_are_kept(void **state)
+{
+    (void)state;
+    enum { RECORD = 66, BYTES = 3 << 20 };
+    struct perf_writer w = {.type = TRACEPOINT, .sample_type = PERF_USUAL | RAW};
+    struct cairn_buffer tracing = tracing_data(&w);
+    struct cairn_profile *p = NULL;
+    struct cairn_err err;
+    perf_comm(&w, 8, "prog", false, 0);
+    perf_begin(&w, RECORD, 0);
+    perf_u32(&w, BYTES);
+    perf_u32(&w, 0);
+    perf_end(&w);
+    cairn_buffer_add(&w.data, tracing.data, tracing.size);
+    for (size_t i = tracing.size; i < BYTES; i++)
+        cairn_buffer_char(&w.data, 0);
+    put_record(&w);
+    struct cairn_buffer file = perf_file(&w);
+    assert_ok(test_read_profile(cairn_buffer_span(&file), CAIRN_FORMAT_AUTO, &p, &err), err);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->n_markers, 1);
+    cairn_profile_free(p);
+    cairn_buffer_done(&file);
+    cairn_buffer_done(&tracing);
+    perf_done(&w);
+}
+
 /* What a damaged format leaves unknown is no event; the sample is there. */
 static void a_format_that_ends_early_is_left_out(void **state)
 {
@@ -158,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_of_a_tracepoint_is_an_event_with_fields_too),
+        cmocka_unit_test(formats_longer_than_a_window_are_kept),
         cmocka_unit_test(a_format_that_ends_early_is_left_out),
         cmocka_unit_test(a_field_behind_the_record_is_empty),
     };

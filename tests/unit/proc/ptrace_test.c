@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "proc/process.h"
 #include "support/apart.h"
+#include "support/child.h"
 #include "support/test.h"
 
 enum { TIMEOUT_MS = 5000, PATIENCE_MS = 10000 };
@@ -43,10 +44,8 @@ static int clear(void **state)
 
 static pid_t start(void (*fn)(void))
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         fn();
         _exit(0);
     }
@@ -56,12 +55,6 @@ static pid_t start(void (*fn)(void))
     return child;
 }
 
-static void finish(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
 static struct cairn_tracer *trace(pid_t child, unsigned flags)
 {
     struct cairn_tracer *tracer = NULL;
@@ -69,7 +62,7 @@ static struct cairn_tracer *trace(pid_t child, unsigned flags)
     int code = cairn_tracer_new(child, flags, &tracer, &err);
     if (code == CAIRN_E_ACCESS || (code == CAIRN_E_IO && err.os_errno == ENOSYS)) {
         print_message("skipped: ptrace is forbidden here: %s (%s)\n", err.msg, err.hint);
-        finish(child);
+        test_kill(child);
         skip();
     }
     if (code < 0)
@@ -210,7 +203,7 @@ static void sigstop_holds_until_sigcont(void **state)
     }
     assert_true(turns != atomic_load(&shared->turns));
     cairn_tracer_free(tracer);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_program_held_by_sigstop_stays_so_when_we_leave(void **state)
@@ -228,7 +221,7 @@ static void a_program_held_by_sigstop_stays_so_when_we_leave(void **state)
     }
     assert_int_equal(status.state, 'T');
     assert_int_equal(status.tracer_pid, 0);
-    finish(child);
+    test_kill(child);
 }
 
 static void *count_thread(void *unused)
@@ -429,7 +422,7 @@ static void a_storm_of_signals_does_not_keep_us(void **state)
         usleep(1000);
     }
     cairn_tracer_free(tracer);
-    finish(child);
+    test_kill(child);
 }
 
 static void nap(void)
@@ -459,8 +452,8 @@ static void what_another_tracer_holds_is_refused_with_its_pid(void **state)
     struct cairn_tracer *tracer = NULL;
     struct cairn_err err = {0};
     int code = cairn_tracer_new(child, 0, &tracer, &err);
-    finish(rival);
-    finish(child);
+    test_kill(rival);
+    test_kill(child);
     close(ends[0]);
     close(ends[1]);
     if (seized < 0) {

@@ -14,6 +14,7 @@
 #include <cairn/snapshot.h>
 
 #include "support/apart.h"
+#include "support/child.h"
 #include "support/test.h"
 
 enum { N_THREADS = 150, HUGE_FRAMES = 300, MANY_REGS = 16 };
@@ -95,10 +96,8 @@ static pid_t start(void (*fn)(void), unsigned n_threads)
     int fds[2];
     char byte;
     assert_int_equal(pipe(fds), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         ready_fd = fds[1];
         fn();
         _exit(0);
@@ -111,12 +110,6 @@ static pid_t start(void (*fn)(void), unsigned n_threads)
     return child;
 }
 
-static void finish(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
 static struct cairn_snapshot *look(pid_t child, enum cairn_snapshot_way way)
 {
     const struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = child, .way = way};
@@ -125,7 +118,7 @@ static struct cairn_snapshot *look(pid_t child, enum cairn_snapshot_way way)
     int code = cairn_snapshot_new(&opts, &snapshot, &err);
     if (code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT) {
         print_message("skipped: %s (%s)\n", err.msg, err.hint);
-        finish(child);
+        test_kill(child);
         skip();
     }
     assert_ok(code, err);
@@ -156,7 +149,7 @@ static void every_thread_is_read_with_all_its_registers(void **state)
         assert_true(__builtin_popcountll(thread.regs.known) >= MANY_REGS);
     }
     cairn_snapshot_free(snapshot);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_stack_deeper_than_any_copy_is_whole(void **state)
@@ -169,7 +162,7 @@ static void a_stack_deeper_than_any_copy_is_whole(void **state)
     assert_int_equal(thread.end, CAIRN_END_OUTERMOST);
     assert_true(thread.n_frames - thread.n_kernel > HUGE_FRAMES);
     cairn_snapshot_free(snapshot);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_handler_with_its_own_stack_leads_back_to_the_other(void **state)
@@ -186,7 +179,7 @@ static void a_handler_with_its_own_stack_leads_back_to_the_other(void **state)
     assert_int_equal(thread.end, CAIRN_END_OUTERMOST);
     assert_true(has_signal);
     cairn_snapshot_free(snapshot);
-    finish(child);
+    test_kill(child);
 }
 
 static void it_comes_first_where_it_is_allowed(void **state)
@@ -198,7 +191,7 @@ static void it_comes_first_where_it_is_allowed(void **state)
     for (size_t i = 0; i < N_THREADS; i++)
         assert_int_equal(thread_of(snapshot, i).way, CAIRN_SNAPSHOT_ITERATOR);
     cairn_snapshot_free(snapshot);
-    finish(child);
+    test_kill(child);
 }
 
 /* In a child, which gives up root before it looks at one of its own. */
@@ -226,7 +219,7 @@ static void without_the_right_the_next_way_is_taken(void **state)
         for (size_t i = 0; all && i < N_THREADS; i++)
             all = thread_of(snapshot, i).way == CAIRN_SNAPSHOT_MEMORY;
         cairn_snapshot_free(snapshot);
-        finish(child);
+        test_kill(child);
         _exit(refused && all ? 0 : 3);
     }
     int status;

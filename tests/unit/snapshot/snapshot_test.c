@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "support/apart.h"
+#include "support/child.h"
 #include "support/test.h"
 
 enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200, SAMPLED_FRAMES = 11 };
@@ -94,10 +94,8 @@ static pid_t start(void (*fn)(void), char state)
     wanted[2] = state;
     spins = mmap(NULL, sizeof *spins, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true((void *)spins != MAP_FAILED);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         fn();
         _exit(0);
     }
@@ -115,12 +113,6 @@ static pid_t start(void (*fn)(void), char state)
     return child;
 }
 
-static void finish(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
 /* One look at a child with one thread; skipped where this machine forbids it. */
 static struct cairn_snapshot *look(const struct cairn_snapshot_opts *opts,
                                    struct cairn_snapshot_thread *ret_thread)
@@ -130,7 +122,7 @@ static struct cairn_snapshot *look(const struct cairn_snapshot_opts *opts,
     int code = cairn_snapshot_new(opts, &snapshot, &err);
     if (code == CAIRN_E_ACCESS) {
         print_message("skipped: %s\n", err.msg);
-        finish(opts->pid);
+        test_kill(opts->pid);
         skip();
     }
     assert_ok(code, err);
@@ -156,7 +148,7 @@ static void a_thread_that_sleeps_is_read_without_a_stop(void **state)
     assert_true(thread.in_syscall);
     assert_true(thread.n_frames - thread.n_kernel > 0);
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void a_thread_is_held_for_a_moment(void **state)
@@ -170,7 +162,7 @@ static void a_thread_is_held_for_a_moment(void **state)
     assert_true(thread.held_ns > 0 && thread.asked_ns >= thread.held_ns);
     assert_true(thread.n_frames - thread.n_kernel > DEEP);
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void a_stack_deeper_than_the_copy_is_read_again(void **state)
@@ -188,7 +180,7 @@ static void a_stack_deeper_than_the_copy_is_read_again(void **state)
     snapshot = look(&opts, &thread);
     assert_true(thread.n_frames - thread.n_kernel > HUGE_FRAMES);
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void a_thread_that_runs_is_stopped_or_has_no_stack(void **state)
@@ -208,7 +200,7 @@ static void a_thread_that_runs_is_stopped_or_has_no_stack(void **state)
     assert_int_equal(thread.way, CAIRN_SNAPSHOT_PTRACE);
     assert_true(thread.n_frames - thread.n_kernel > 0);
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 /* It may have to wait for a CPU, longer than anybody should wait for a stack. */
@@ -224,7 +216,7 @@ static void a_thread_that_runs_is_sampled_without_a_stop(void **state)
     if (strstr(thread.reason, "cannot be sampled") || strstr(thread.reason, "not sampled here")) {
         print_message("skipped: %s\n", thread.reason);
         cairn_snapshot_free(snapshot);
-        finish(opts.pid);
+        test_kill(opts.pid);
         skip();
     }
     assert_string_equal(thread.reason, "");
@@ -233,7 +225,7 @@ static void a_thread_that_runs_is_sampled_without_a_stop(void **state)
     assert_int_equal(thread.end, CAIRN_END_OUTERMOST);
     assert_true(thread.n_frames - thread.n_kernel > SAMPLED_FRAMES);
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void a_thread_that_sleeps_is_not_waited_for_by_sampling(void **state)
@@ -246,7 +238,7 @@ static void a_thread_that_sleeps_is_not_waited_for_by_sampling(void **state)
     assert_int_equal(thread.way, CAIRN_SNAPSHOT_NONE);
     assert_non_null(strstr(thread.reason, "sleeps") ? "" : strstr(thread.reason, "not sampled"));
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void a_zombie_says_so(void **state)
@@ -259,7 +251,7 @@ static void a_zombie_says_so(void **state)
     assert_int_equal(thread.way, CAIRN_SNAPSHOT_NONE);
     assert_contains(thread.reason, "ended");
     cairn_snapshot_free(snapshot);
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 static void looks_add_up_in_the_profile(void **state)
@@ -274,7 +266,7 @@ static void looks_add_up_in_the_profile(void **state)
     cairn_profile_stats(cairn_snapshot_profile(snapshot), &stats);
     assert_int_equal(stats.n_samples, 2);
     assert_int_equal(cairn_snapshot_threads(snapshot), 1);
-    finish(opts.pid);
+    test_kill(opts.pid);
     assert_fails(cairn_snapshot_take(snapshot, &err), CAIRN_E_MISSING, err, "pid");
     cairn_snapshot_free(snapshot);
 }
@@ -315,7 +307,7 @@ static void memory_that_is_gone_is_told(void **state)
             assert_true(err.msg[0] != 0);
         cairn_snapshot_free(snapshot);
     }
-    finish(opts.pid);
+    test_kill(opts.pid);
 }
 
 int main(void)

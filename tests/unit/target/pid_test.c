@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "proc/mem.h"
 #include "support/apart.h"
+#include "support/child.h"
 #include "support/test.h"
 #include "unit/target/may_hold.h"
 #include "unwind/space.h"
@@ -80,21 +80,13 @@ static void wait_asleep(pid_t child)
 
 static pid_t start(void (*fn)(void))
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         fn();
         _exit(0);
     }
     wait_asleep(child);
     return child;
-}
-
-static void finish(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
 }
 
 struct found {
@@ -161,7 +153,7 @@ static void why_memory_is_not_read_is_told_where_it_was_asked_for(void **state)
     assert_ptr_equal(unread->why, cairn_unread_uffd);
     assert_int_equal(unread->why_va, va + BAD * PAGE);
     cairn_unwind_space_free(space);
-    finish(child);
+    test_kill(child);
     munmap(pages, PAGES * PAGE);
 }
 
@@ -194,7 +186,7 @@ static void every_frame_of_a_child_is_found(void **state)
             cairn_unwind_space_refresh(space);
     }
     cairn_unwind_space_free(space);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_handler_on_a_stack_of_its_own_is_walked_through(void **state)
@@ -213,7 +205,7 @@ static void a_handler_on_a_stack_of_its_own_is_walked_through(void **state)
     assert_int_equal(found.end, CAIRN_END_OUTERMOST);
     cairn_unwind_space_free(space); /* lets it go, too */
     wait_asleep(child);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_thread_that_the_caller_traces_needs_no_holding(void **state)
@@ -232,7 +224,7 @@ static void a_thread_that_the_caller_traces_needs_no_holding(void **state)
     assert_int_equal(walk(space, child).n_deep, DEEP + 1);
     cairn_unwind_space_free(space);
     assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
-    finish(child);
+    test_kill(child);
 }
 
 static void a_process_that_is_gone_is_missing(void **state)
@@ -242,7 +234,7 @@ static void a_process_that_is_gone_is_missing(void **state)
     pid_t child = start(be_deep);
     struct cairn_unwind_space *space = open_pid(child), *other;
     struct cairn_err err;
-    finish(child);
+    test_kill(child);
     assert_fails(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), CAIRN_E_MISSING, err, "");
     assert_fails(cairn_unwind_space_open_pid(child, NULL, &other, &err), CAIRN_E_MISSING, err,
                  "pid");

@@ -2,7 +2,6 @@
 /* A child's stack is copied while it stands still, and walked after it has died. */
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cairn/unwind.h>
 
 #include "support/apart.h"
+#include "support/child.h"
 #include "support/test.h"
 #include "unit/target/may_hold.h"
 
@@ -82,16 +82,13 @@ static void a_copy_is_walked_like_the_stack(void **state)
     static struct copy copy;
     enum cairn_unwind_end end;
     test_may_hold();
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(test_deep(DEEP));
     }
     usleep(200000);
     copy_child(child, &copy);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    test_kill(child);
     assert_int_equal(deep_frames(&copy, copy.size, &end), DEEP + 1);
     assert_int_equal(end, CAIRN_END_OUTERMOST);
 
