@@ -30,7 +30,7 @@ javac -nowarn -d late "$SRC/tests/e2e/jni/SampleLate.java" || fail "SampleLate.j
 # run CASE FOLDER
 run() {
     java -Xmx64m -XX:+UseG1GC -Xcheck:jni "-Djava.library.path=$BUILD/bindings/jni" -cp "$jar:$PWD" SoHookTest "$1" "$2" \
-        >out 2>log || fail "$1: status $?" out log
+        >out 2>log || fail "$1: status $?" log
     has out "ok $1" "$1"
     grep -E 'WARNING.*JNI|FATAL ERROR' out log && fail "$1: -Xcheck:jni complains"
     rm -f states/*

@@ -3,6 +3,7 @@
 import cairn.SoHook;
 import java.io.File;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
@@ -213,11 +214,28 @@ public class SoHookTest {
         }
     }
 
+    /* A thread of the JVM takes the last loader's library away some time after the loader went. Until
+     * then the JVM refuses it to another loader. */
+    static void loadOnceGone(Class<?> late) throws Exception {
+        long end = System.nanoTime() + 20_000_000_000L;
+        for (;;) {
+            try {
+                late.getMethod("load", String.class).invoke(null, library("sample_late"));
+                return;
+            } catch (InvocationTargetException e) {
+                boolean held = String.valueOf(e.getCause().getMessage()).contains("already loaded");
+                if (!held || System.nanoTime() > end)
+                    throw e;
+                Thread.sleep(10);
+            }
+        }
+    }
+
     static WeakReference<ClassLoader> useLate() throws Exception {
         URLClassLoader loader =
             new URLClassLoader(new URL[] {new File(folder, "late/").toURI().toURL()}, null);
         Class<?> late = loader.loadClass("SampleLate");
-        late.getMethod("load", String.class).invoke(null, library("sample_late"));
+        loadOnceGone(late);
         late.getMethod("make", long.class).invoke(null, 500L);
         loader.close();
         return new WeakReference<>(loader);
