@@ -19,7 +19,7 @@ static bool is_file(const char *path)
 
 int cairn_installed_library(const char *library, char *ret_path, size_t size, struct cairn_err *err)
 {
-    static const char *const places[] = {"", "/../lib", "/../" CAIRN_LIBDIR, "/../lib64"};
+    static const char *const places[] = {"", "/../lib", ("/../" CAIRN_LIBDIR), "/../lib64"};
     char exe[PATH_MAX], path[PATH_MAX + 64], real[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = '\0';

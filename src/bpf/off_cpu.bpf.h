@@ -258,20 +258,18 @@ static __always_inline int is_worth_a_copy(struct cairn_bpf_walk_cpu *cpu, struc
 }
 
 /* What is copied is named apart from all others: behind equal frames it may lead elsewhere. */
-static __always_inline int name_slept(struct cairn_bpf_walk_cpu *cpu, struct cairn_bpf_count *key)
+static __always_inline int name_slept(struct cairn_bpf_walk_cpu *cpu)
 {
-    name_stack(cpu, key);
+    name_stack(cpu);
     if (!cpu->stack.copied || cpu->stack.pieces)
-        return !bpf_map_lookup_elem(&counts, key);
-    cpu->stack.hash = key->hash = mixed(key->hash, cpu->stack.time_ns);
+        return !bpf_map_lookup_elem(&counts, &cpu->key);
+    cpu->stack.hash = cpu->key.hash = mixed(cpu->key.hash, cpu->stack.time_ns);
     return 1;
 }
 
 static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
                                   struct task_struct *task, int preempted)
 {
-    struct cairn_bpf_count key = {};
-    struct cairn_bpf_sum none = {};
     __u32 tid = tid_of(task), state = task->__state, zero = 0;
     struct cairn_bpf_asleep *now = bpf_map_lookup_elem(&falls_asleep, &zero);
     if (!now || state & STATE_DEAD)
@@ -281,17 +279,19 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
         add_kernel_from_sched(ctx, cpu);
     int wants_look = is_unknown(cpu, task);
     copy_where_wanted(0, cpu, task, is_worth_a_copy(cpu, task));
-    int is_new = name_slept(cpu, &key);
-    *now = (struct cairn_bpf_asleep){
-        .key = {.hash = key.hash, .tid = key.tid, .id = key.id, .why = why_off(state, preempted)},
-        .since_ns = cpu->stack.time_ns};
+    int is_new = name_slept(cpu);
+    *now = (struct cairn_bpf_asleep){.key = {.hash = cpu->key.hash,
+                                             .tid = cpu->key.tid,
+                                             .id = cpu->key.id,
+                                             .why = why_off(state, preempted)},
+                                     .since_ns = cpu->stack.time_ns};
     if ((is_new && hand_over(cpu)) || note(tid, now)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);
         return;
     }
     recall_waker(tid, now->since_ns);
     if (is_new)
-        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+        know_stack(cpu);
     if (wants_look)
         ask(cpu, cpu->stack.time_ns);
 }

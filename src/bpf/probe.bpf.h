@@ -68,10 +68,9 @@ static __always_inline int begin_hit(void *ctx, struct hit *hit, int is_record)
 /* Of what a function returns all comparisons can be made at once. */
 static __always_inline int judge_hit(struct hit *hit)
 {
-    struct judging j = {.call = hit->call, .of = hit->of, .ret = hit->ret};
-    int passes = holds(&j);
-    j.at_return = 1;
-    if (passes && (!hit->has_ret || holds(&j)))
+    hit->of->ret = hit->ret;
+    hit->of->ns = 0;
+    if (holds(hit->call, hit->of, 0) && (!hit->has_ret || holds(hit->call, hit->of, 1)))
         return 1;
     hit->stats->n_filtered++;
     hit->cpu->busy = 0;

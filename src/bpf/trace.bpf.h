@@ -159,9 +159,6 @@ static __always_inline __u64 arg_of(const struct cairn_bpf_pending *of, __u64 nu
 struct judging {
     struct cairn_bpf_call *call;
     struct cairn_bpf_pending *of;
-    __s64 ret;
-    __u64 ns;
-    __u32 at_return, fails;
 };
 
 static __always_inline int comm_is(const struct cairn_bpf_term *term,
@@ -178,10 +175,10 @@ static long judge_term(__u32 i, void *ctx)
         return 1;
     const struct cairn_bpf_term *term = &j->call->terms[i];
     __u64 value = 0, field = term->field;
-    if ((field >= CAIRN_TRACE_RET) != j->at_return)
+    if ((field >= CAIRN_TRACE_RET) != j->of->at_return)
         return 0;
     if (field < CAIRN_TRACE_ARGS_MAX && cairn_trace_why_unread(j->of->unread, field)) {
-        j->fails = 1; /* no comparison holds of what is not known */
+        j->of->fails = 1; /* no comparison holds of what is not known */
         return 1;
     }
     if (field < CAIRN_TRACE_ARGS_MAX)
@@ -195,21 +192,26 @@ static long judge_term(__u32 i, void *ctx)
     else if (field == CAIRN_TRACE_CPU)
         value = bpf_get_smp_processor_id();
     else if (field == CAIRN_TRACE_RET)
-        value = j->ret;
+        value = j->of->ret;
     else if (field == CAIRN_TRACE_DURATION)
-        value = j->ns;
+        value = j->of->ns;
     if (field == CAIRN_TRACE_COMM)
-        j->fails = comm_is(term, j->of) != (term->op == CAIRN_TRACE_EQ);
+        j->of->fails = comm_is(term, j->of) != (term->op == CAIRN_TRACE_EQ);
     else
-        j->fails = !compares(term, value);
-    return j->fails;
+        j->of->fails = !compares(term, value);
+    return j->of->fails;
 }
 
-static __always_inline int holds(struct judging *j)
+/* Those of the call as it begins, or, at_return, those of what it returned and how long it took. */
+static __always_inline int holds(struct cairn_bpf_call *call, struct cairn_bpf_pending *of,
+                                 __u32 at_return)
 {
-    if (j->call->n_terms)
-        bpf_loop(j->call->n_terms, judge_term, j, 0);
-    return !j->fails;
+    struct judging j = {.call = call, .of = of};
+    of->at_return = at_return;
+    of->fails = 0;
+    if (call->n_terms)
+        bpf_loop(call->n_terms, judge_term, &j, 0);
+    return !of->fails;
 }
 
 /* Functions of the kernel are given texts of its own, and of programs. */
@@ -328,9 +330,9 @@ static __always_inline int is_beyond(void)
 }
 
 /* A call whose filter holds. */
-static __always_inline void report(const struct cairn_bpf_call *call,
-                                   const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
-                                   int has_ret, int is_gone, struct cairn_bpf_trace_cpu *stats)
+static __always_inline void report(const struct cairn_bpf_call *call, struct cairn_bpf_pending *of,
+                                   __s64 ret, __u64 now_ns, int has_ret, int is_gone,
+                                   struct cairn_bpf_trace_cpu *stats)
 {
     if (call->flags & CAIRN_TRACE_EACH) {
         int lost = send(call, of, ret, now_ns, has_ret, is_gone) != 0;
@@ -342,15 +344,15 @@ static __always_inline void report(const struct cairn_bpf_call *call,
         stats->n_filtered++;
         return;
     }
-    const struct cairn_bpf_trace_key key = {
+    of->key = (struct cairn_bpf_trace_key){
         .hash = of->hash, .tid = of->tid, .id = of->id, .row = of->row, .pid = of->pid};
-    struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = is_gone};
+    of->one = (struct cairn_bpf_trace_sum){.n = 1, .n_lost_returns = is_gone};
     if (has_ret) {
-        one.ns = one.min_ns = one.max_ns = now_ns - of->start_ns;
-        one.n_errors = cairn_trace_is_error(of->row, ret);
-        one.bytes = call->flags & CAIRN_TRACE_SIZE && ret > 0 ? ret : 0;
+        of->one.ns = of->one.min_ns = of->one.max_ns = now_ns - of->start_ns;
+        of->one.n_errors = cairn_trace_is_error(of->row, ret);
+        of->one.bytes = call->flags & CAIRN_TRACE_SIZE && ret > 0 ? ret : 0;
     }
-    if (add_sum(&key, &one))
+    if (add_sum(&of->key, &of->one))
         stats->n_counted++;
     else
         stats->n_lost++;
@@ -390,19 +392,17 @@ static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_
 static __always_inline int keep_stack(void *kernel, struct cairn_bpf_walk_cpu *cpu,
                                       struct task_struct *task, struct cairn_bpf_pending *of)
 {
-    struct cairn_bpf_count key = {};
-    struct cairn_bpf_sum none = {};
     int wants_look = is_unknown(cpu, task);
     if (kernel)
         take_kernel(kernel, cpu, 0);
     copy_where_wanted(0, cpu, task, is_in_doubt(cpu->end) && !is_fruitless(cpu));
-    int is_new = name_slept(cpu, &key);
-    of->hash = key.hash;
-    of->id = key.id;
+    int is_new = name_slept(cpu);
+    of->hash = cpu->key.hash;
+    of->id = cpu->key.id;
     if (is_new && hand_over(cpu))
         return 0;
     if (is_new)
-        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+        know_stack(cpu);
     if (wants_look)
         ask(cpu, cpu->stack.time_ns);
     return 1;
@@ -428,6 +428,20 @@ static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task
     return keep_stack(0, cpu, task, of);
 }
 
+/* Was the stack walked before, with the same registers and words? */
+static __always_inline int recalls(struct cairn_bpf_walk_cpu *cpu, __u32 slot, __u64 mm, __u64 lr,
+                                   struct cairn_bpf_pending *of)
+{
+    struct cairn_bpf_memo *memo = bpf_map_lookup_elem(&trace_memos, &slot);
+    if (!memo || memo->mm != mm || memo->ip != cpu->ip || memo->sp != cpu->sp ||
+        (memo->fp != cpu->fp && memo->words.uses_fp) || memo->lr != lr || memo->tid != of->tid ||
+        memo->epoch != cairn_trace_epoch || !words_hold(memo, cpu, cpu->sp))
+        return 0;
+    of->hash = memo->hash;
+    of->id = memo->id;
+    return 1;
+}
+
 /* The stack of a call that begins. */
 static __always_inline void take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
                                        const bpf_user_pt_regs_t *regs, int is_compat,
@@ -439,17 +453,13 @@ static __always_inline void take_stack(struct cairn_bpf_walk_cpu *cpu, struct ta
     take(cpu, regs);
     __u64 ip = cpu->ip, sp = cpu->sp, fp = cpu->fp;
     __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);
-    for (__u32 way = 0; way < CAIRN_TRACE_MEMO_WAYS && !is_compat; way++) {
-        __u32 at = slot + way;
-        memo = bpf_map_lookup_elem(&trace_memos, &at);
-        if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp &&
-            (memo->fp == fp || !memo->words.uses_fp) && memo->lr == lr && memo->tid == of->tid &&
-            memo->epoch == cairn_trace_epoch && words_hold(memo, cpu, sp)) {
-            of->hash = memo->hash;
-            of->id = memo->id;
-            stats->n_remembered++;
-            return;
-        }
+    /* No loop: clang begins one in its middle, which 6.1 takes for one without an end. */
+    _Static_assert(CAIRN_TRACE_MEMO_WAYS == 4, "each is tried here");
+    if (!is_compat && mm &&
+        (recalls(cpu, slot, mm, lr, of) || recalls(cpu, slot + 1, mm, lr, of) ||
+         recalls(cpu, slot + 2, mm, lr, of) || recalls(cpu, slot + 3, mm, lr, of))) {
+        stats->n_remembered++;
+        return;
     }
     slot += stats->n_walked & (CAIRN_TRACE_MEMO_WAYS - 1);
     memo = is_compat ? 0 : bpf_map_lookup_elem(&trace_memos, &slot);
@@ -500,8 +510,7 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
     }
     set_row(of, task, row);
     call_args(regs, is_compat, of->args);
-    struct judging j = {.call = call, .of = of};
-    if (!holds(&j)) {
+    if (!holds(call, of, 0)) {
         stats->n_filtered++;
         return;
     }
@@ -557,9 +566,9 @@ static __always_inline void end_call(struct cairn_bpf_pending *of, __s64 ret, in
     struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
     if (!stats || !call)
         return;
-    struct judging j = {
-        .call = call, .of = of, .ret = ret, .ns = now_ns - of->start_ns, .at_return = 1};
-    if (!is_gone && !holds(&j)) {
+    of->ret = ret;
+    of->ns = now_ns - of->start_ns;
+    if (!is_gone && !holds(call, of, 1)) {
         stats->n_filtered++;
     } else {
         if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {

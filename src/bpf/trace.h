@@ -254,6 +254,12 @@ struct cairn_bpf_pending {
     __u64 args[CAIRN_TRACE_ARG_SLOTS];
     char comm[16];
     struct cairn_bpf_payload payload;
+    /* While terms are compared, and while it is summed: for the size of the programs' stack. */
+    __s64 ret;
+    __u64 ns;
+    __u32 at_return, fails;
+    struct cairn_bpf_trace_key key;
+    struct cairn_bpf_trace_sum one;
 };
 
 struct cairn_bpf_memo {

@@ -73,6 +73,8 @@ struct {
 
 __u32 cairn_is_filtered = 0;
 
+const volatile struct cairn_bpf_sum cairn_no_sum = {};
+
 /* Each sample, and each time off the CPU, crosses over with its time. */
 const volatile __u32 cairn_has_times = 0;
 
@@ -182,17 +184,16 @@ static __always_inline void mix_deep(struct cairn_bpf_walk_cpu *cpu)
 }
 
 /* The stack is complete: what it is counted under. */
-static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu,
-                                       struct cairn_bpf_count *ret_key)
+static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu)
 {
     if (cpu->stack.beyond)
         mix_deep(cpu);
     bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
     cpu->stack.hash = mixed(cpu->stack.hash, cpu->end);
     cpu->stack.end = cpu->end;
-    ret_key->hash = cpu->stack.hash;
-    ret_key->tid = cpu->stack.tid;
-    ret_key->id = cpu->stack.id;
+    cpu->key.hash = cpu->stack.hash;
+    cpu->key.tid = cpu->stack.tid;
+    cpu->key.id = cpu->stack.id;
 }
 
 __u64 cairn_woken_ns = 0;
@@ -221,26 +222,19 @@ static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
                               wake_flags(cpu->stack.time_ns));
 }
 
-/* What of the stack is copied: at most `most` bytes of [low, low + all), to words from `at` on. */
-struct copy {
-    struct cairn_bpf_walk_cpu *cpu;
-    __u64 low, all, most, at;
-};
-
 /* Page by page, for all or nothing is read at once. A page that nothing was written to is not there
  * to be read: a large array may have many, below the frames of who called. */
 static long copy_page(__u32 i, void *ctx)
 {
-    const struct copy *copy = ctx;
-    struct cairn_bpf_walk_cpu *cpu = copy->cpu;
-    __u64 va = i ? (copy->low & ~(__u64)(PAGE - 1)) + (__u64)i * PAGE : copy->low;
-    __u64 off = va - copy->low, size = PAGE - (va & (PAGE - 1));
-    __u64 at = copy->at + cpu->stack.copied / 8;
-    if (off >= copy->all)
+    struct cairn_bpf_walk_cpu *cpu = *(struct cairn_bpf_walk_cpu **)ctx;
+    __u64 low = cpu->copy.low, va = i ? (low & ~(__u64)(PAGE - 1)) + (__u64)i * PAGE : low;
+    __u64 off = va - low, size = PAGE - (va & (PAGE - 1));
+    __u64 at = cpu->copy.at + cpu->stack.copied / 8;
+    if (off >= cpu->copy.all)
         return 1;
-    if (size > copy->all - off)
-        size = copy->all - off;
-    if (cpu->stack.copied + size > copy->most) {
+    if (size > cpu->copy.all - off)
+        size = cpu->copy.all - off;
+    if (cpu->stack.copied + size > cpu->copy.most) {
         cpu->stack.goes_on = 1;
         return 1;
     }
@@ -257,16 +251,16 @@ static long copy_page(__u32 i, void *ctx)
 
 /* What of the stack is worth it: of the first thread up to where the program's arguments lie, and
  * what may be read there yet. */
-static __always_inline void set_size(struct copy *copy, struct task_struct *task)
+static __always_inline void set_size(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    __u64 top = task->mm->start_stack + 64, most = CAIRN_BPF_COPY_THREAD;
-    copy->all = CAIRN_BPF_COPY_PAGES * PAGE;
-    if (top - copy->low < CAIRN_BPF_STACK_MAX) {
-        most = CAIRN_BPF_COPY_MAX;
-        if (top - copy->low < copy->all)
-            copy->all = (top - copy->low) & ~(__u64)7;
+    __u64 top = task->mm->start_stack + 64, low = cpu->copy.low;
+    cpu->copy.most = CAIRN_BPF_COPY_THREAD;
+    cpu->copy.all = CAIRN_BPF_COPY_PAGES * PAGE;
+    if (top - low < CAIRN_BPF_STACK_MAX) {
+        cpu->copy.most = CAIRN_BPF_COPY_MAX;
+        if (top - low < cpu->copy.all)
+            cpu->copy.all = (top - low) & ~(__u64)7;
     }
-    copy->most = most;
 }
 
 static __always_inline int is_fruitless(struct cairn_bpf_walk_cpu *cpu)
@@ -293,7 +287,6 @@ static __always_inline int may_copy(struct cairn_bpf_walk_cpu *cpu)
 static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
                                      struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    struct copy copy = {.cpu = cpu, .low = cpu->stack.sp & ~(__u64)7};
     __u64 at = cpu->stack.n + (__u64)cpu->stack.n_kernel;
     bpf_user_pt_regs_t *kept;
     if (!task->mm)
@@ -309,11 +302,12 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
         if (!kept || bpf_probe_read_kernel(&cpu->frames[at], sizeof *kept, kept))
             return;
     }
-    set_size(&copy, task);
-    copy.at = at + CAIRN_BPF_COPY_REGS;
-    bpf_loop(CAIRN_BPF_COPY_PAGES, copy_page, &copy, 0);
+    cpu->copy.low = cpu->stack.sp & ~(__u64)7;
+    cpu->copy.at = at + CAIRN_BPF_COPY_REGS;
+    set_size(cpu, task);
+    bpf_loop(CAIRN_BPF_COPY_PAGES, copy_page, &cpu, 0);
     if (RETURNS_ON_STACK)
-        repair_copy(cpu, copy.low, copy.at);
+        repair_copy(cpu, cpu->copy.low, cpu->copy.at);
     cpu->copies_left -= cpu->stack.copied;
     cpu->n_copied++;
     if (cpu->stack.pages >> (CAIRN_BPF_COPY_PAGES - 1)) /* and so may all that is above */
@@ -326,14 +320,19 @@ static __always_inline int is_in_doubt(__u32 end)
            end == CAIRN_END_NO_RULE || end == CAIRN_END_32_BIT;
 }
 
+/* User space has it: from now on it is counted. */
+static __always_inline void know_stack(struct cairn_bpf_walk_cpu *cpu)
+{
+    bpf_map_update_elem(&counts, &cpu->key, (const void *)&cairn_no_sum, BPF_NOEXIST);
+}
+
 /* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
 static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
 {
-    struct cairn_bpf_count key = {};
-    struct cairn_bpf_sum *known = 0, none = {};
-    name_stack(cpu, &key);
+    struct cairn_bpf_sum *known = 0;
+    name_stack(cpu);
     if (!cpu->stack.copied)
-        known = bpf_map_lookup_elem(&counts, &key);
+        known = bpf_map_lookup_elem(&counts, &cpu->key);
     cpu->n_samples++;
     if (known && cairn_has_times) {
         cpu->stack.n = cpu->stack.n_kernel = 0;
@@ -346,7 +345,7 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
     if (hand_over(cpu))
         cpu->n_lost++;
     else if (!known && !cpu->stack.copied)
-        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+        know_stack(cpu);
 }
 
 static __always_inline void begin_walk(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
@@ -368,6 +367,7 @@ static __always_inline void walk_on(struct cairn_bpf_walk_cpu *cpu, struct task_
     add(cpu, cpu->ip | cpu->behind);
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;
+    cpu->tree_root = cpu->vdso = 0;
     cpu->has_tree = has_tree();
     if (cpu->end == CAIRN_END_32_BIT) { /* its tables are not here */
         cpu->stack.id = id_of(task);

@@ -35,7 +35,6 @@ const volatile __u64 cairn_page_bytes = PAGE;
 struct walker {
     struct cairn_bpf_walk_cpu *cpu;
     struct cairn_bpf_space *space; /* NULL: nobody has looked at the process */
-    __u64 root, vdso;              /* of its mappings; 0: cannot be asked */
 };
 
 /* Modules of files. */
@@ -54,14 +53,14 @@ static __always_inline int has_tree(void)
 }
 
 /* Where it is asked for: who is walked by a space must not pay for it. */
-static __always_inline void open_mappings(struct walker *w)
+static __always_inline void open_mappings(struct cairn_bpf_walk_cpu *cpu)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
-    if (w->root || !has_tree())
+    if (cpu->tree_root || !has_tree())
         return;
-    w->root = (__u64)BPF_CORE_READ(task, mm, mm_mt.ma_root);
+    cpu->tree_root = (__u64)BPF_CORE_READ(task, mm, mm_mt.ma_root);
     if (bpf_core_field_exists(task->mm->context.vdso))
-        w->vdso = (__u64)BPF_CORE_READ(task, mm, context.vdso);
+        cpu->vdso = (__u64)BPF_CORE_READ(task, mm, context.vdso);
 }
 
 /* The slot of a node for `va`, behind as many pivots as are below; those that are not in use are 0.
@@ -90,18 +89,18 @@ static __attribute__((noinline)) __u64 slot_of(struct cairn_bpf_walk_cpu *cpu, _
 }
 
 /* What the kernel has mapped at `va`, or beside it. */
-static __always_inline struct vm_area_struct *mapping_of(struct walker *w, __u64 va)
+static __always_inline struct vm_area_struct *mapping_of(struct cairn_bpf_walk_cpu *cpu, __u64 va)
 {
     __u64 node, type = NODE_RANGE;
     if (!has_tree())
         return 0;
-    open_mappings(w);
-    node = w->root;
+    open_mappings(cpu);
+    node = cpu->tree_root;
     for (int i = 0; i < LEVELS && node && type != NODE_LEAF; i++) {
         type = node >> 3 & 15;
         if (type < NODE_LEAF || type > NODE_ARANGE)
             return 0;
-        node = slot_of(w->cpu, node, va);
+        node = slot_of(cpu, node, va);
     }
     return type == NODE_LEAF ? (struct vm_area_struct *)node : 0;
 }
@@ -133,14 +132,14 @@ static __always_inline __u64 changed_ns(struct inode *inode)
 }
 
 /* The file of cpu->mapping. False: of no file, and not the vdso. */
-static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma)
+static __always_inline int file_of(struct cairn_bpf_walk_cpu *cpu, struct vm_area_struct *vma)
 {
-    const struct cairn_bpf_range *range = &w->cpu->mapping;
-    struct cairn_bpf_file *ret = &w->cpu->file;
+    const struct cairn_bpf_range *range = &cpu->mapping;
+    struct cairn_bpf_file *ret = &cpu->file;
     struct file *file = BPF_CORE_READ(vma, vm_file);
     if (!file) {
         ret->off = range->end - range->start;
-        return w->vdso && range->start == w->vdso;
+        return cpu->vdso && range->start == cpu->vdso;
     }
     struct inode *inode = inode_of(file);
     __u64 dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -153,12 +152,11 @@ static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma)
 
 /* Finds out what is mapped at `va`; its number in met[], or CAIRN_BPF_MET_MAX: no code is, or it is
  * not known, and missing. */
-static __attribute__((noinline)) __u32 meet(struct walker *w, __u64 va)
+static __attribute__((noinline)) __u32 meet(struct cairn_bpf_walk_cpu *cpu, __u64 va)
 {
-    struct cairn_bpf_walk_cpu *cpu = w->cpu;
     struct cairn_bpf_range *range = &cpu->mapping;
     struct cairn_bpf_module *module = 0;
-    struct vm_area_struct *vma = mapping_of(w, va);
+    struct vm_area_struct *vma = mapping_of(cpu, va);
     __u32 id = 0, at = cpu->n_met;
     if (!vma || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
         return CAIRN_BPF_MET_MAX;
@@ -168,7 +166,7 @@ static __attribute__((noinline)) __u32 meet(struct walker *w, __u64 va)
     if (va < range->start || va >= range->end)
         return CAIRN_BPF_MET_MAX;
     cpu->file = (struct cairn_bpf_file){};
-    if (file_of(w, vma)) {
+    if (file_of(cpu, vma)) {
         module = bpf_map_lookup_elem(&files, &cpu->file);
         cpu->is_missing = !module;
         if (!module)
@@ -215,13 +213,12 @@ static __always_inline __u32 rule_in(const struct cairn_bpf_range *range, __u64 
     return found;
 }
 
-static __attribute__((noinline)) __u32 find_by_file(struct walker *w, __u64 va)
+static __attribute__((noinline)) __u32 find_by_file(struct cairn_bpf_walk_cpu *cpu, __u64 va)
 {
-    struct cairn_bpf_walk_cpu *cpu = w->cpu;
     __u32 at = find_met(cpu, va);
     cpu->is_missing = 0;
     if (at >= CAIRN_BPF_MET_MAX)
-        at = meet(w, va);
+        at = meet(cpu, va);
     if (at >= CAIRN_BPF_MET_MAX)
         return 0;
     const struct cairn_bpf_range *range = &cpu->met[at];
@@ -247,7 +244,7 @@ static __always_inline __u32 find(struct walker *w, __u64 va)
     struct cairn_bpf_walk_cpu *cpu = w->cpu;
     struct cairn_bpf_space *space = w->space;
     if (!space)
-        return find_by_file(w, va);
+        return find_by_file(cpu, va);
     __u32 id = space->id;
     struct cairn_bpf_cached *kept = cached(cpu, va);
     if (kept->va == va && kept->id == id)
@@ -255,7 +252,7 @@ static __always_inline __u32 find(struct walker *w, __u64 va)
     cpu->n_misses++;
     __u32 i = cairn_find_range(space, va);
     if (i >= CAIRN_BPF_RANGES_MAX) /* mapped since it was looked at? */
-        return find_by_file(w, va);
+        return find_by_file(cpu, va);
     kept->va = va;
     kept->id = id;
     kept->rule = rule_in(&space->ranges[i], va);

@@ -52,11 +52,7 @@ static __always_inline struct cairn_bpf_guest *guest_of(struct task_struct *task
 struct gathering {
     struct cairn_bpf_walk_cpu *cpu;
     struct cairn_bpf_guest *guest;
-    __u64 first, end; /* words of the copy, or a piece: numbers in cpu->frames */
-    __u64 at;         /* of what is done in steps */
-    __u64 ci, base;   /* the next call, and where there is none */
-    __u64 max;        /* of LuaJIT's stack: its end */
-    __u32 row, n_found;
+    struct cairn_bpf_job *job; /* of `cpu`: these are contexts of loops, on the programs' stack */
 };
 
 /* The number of the loop that holds the address, and one more; 0: none. */
@@ -76,19 +72,20 @@ static long find_loop(__u32 i, void *ctx)
     __u64 at = i;
     if (at >= CAIRN_BPF_FRAMES_MAX)
         return 1;
-    g->row = loop_of(g->guest, g->cpu->frames[at] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT));
-    return g->row != 0;
+    g->job->row = loop_of(g->guest, g->cpu->frames[at] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT));
+    return g->job->row != 0;
 }
 
 /* Is one of the frames in an interpreter's loop, or may it be behind code that one has made? */
 static __always_inline int passes_guest(struct cairn_bpf_walk_cpu *cpu,
                                         struct cairn_bpf_guest *guest)
 {
-    struct gathering g = {.cpu = cpu, .guest = guest};
+    struct gathering g = {.cpu = cpu, .guest = guest, .job = &cpu->job};
+    cpu->job.row = 0;
     if (guest->makes_code && cpu->end != CAIRN_END_OUTERMOST)
         return 1;
     bpf_loop(cpu->stack.n, find_loop, &g, 0);
-    return g.row != 0;
+    return cpu->job.row != 0;
 }
 
 /* Copies a piece behind those that are there; the number of its first word, or 0. */
@@ -199,24 +196,24 @@ __attribute__((noinline)) __u32 cairn_try_state(struct cairn_bpf_walk_cpu *cpu,
 static long try_running(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 at = g->at + CAIRN_SKETCH_LJ_RUNS + 8ull * i;
-    g->n_found += cairn_try_state(g->cpu, g->guest, user_word(at), g->row);
-    return g->n_found != 0;
+    __u64 at = g->job->at + CAIRN_SKETCH_LJ_RUNS + 8ull * i;
+    g->job->n_found += cairn_try_state(g->cpu, g->guest, user_word(at), g->job->row);
+    return g->job->n_found != 0;
 }
 
 static __always_inline void try_dispatch(struct gathering *g, __u64 dispatch)
 {
     /* 2022, 2026, OpenResty */
     if (main_of_luajit(dispatch - 3968))
-        g->at = dispatch - 3968;
+        g->job->at = dispatch - 3968;
     else if (main_of_luajit(dispatch - 4000))
-        g->at = dispatch - 4000;
+        g->job->at = dispatch - 4000;
     else if (main_of_luajit(dispatch - 4008))
-        g->at = dispatch - 4008;
+        g->job->at = dispatch - 4008;
     else
         return;
     g->guest->dispatch = dispatch;
-    g->n_found = 0;
+    g->job->n_found = 0;
     bpf_loop(CAIRN_SKETCH_LJ_RUNS_BYTES / 8, try_running, g, 0);
 }
 
@@ -225,30 +222,30 @@ static long look_below(__u32 step, void *ctx)
 {
     struct gathering *g = ctx;
     for (__u32 k = 1; k <= WORDS_A_STEP; k++) {
-        __u64 at = g->at - (__u64)step * WORDS_A_STEP - k;
+        __u64 at = g->job->at - (__u64)step * WORDS_A_STEP - k;
         HIDE(at);
-        if (at < g->first || at >= N_WORDS)
+        if (at < g->job->first || at >= N_WORDS)
             return 1;
-        g->n_found += cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->row);
+        g->job->n_found += cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->job->row);
     }
-    return g->n_found != 0;
+    return g->job->n_found != 0;
 }
 
 /* LuaJIT's loop has its state on the stack, a few words above where it returns to. */
 static long look_above(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 at = g->at + i;
+    __u64 at = g->job->at + i;
     HIDE(at);
-    if (at >= g->end || at >= N_WORDS)
+    if (at >= g->job->end || at >= N_WORDS)
         return 1;
-    g->n_found += cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->row);
-    return g->n_found != 0;
+    g->job->n_found += cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->job->row);
+    return g->job->n_found != 0;
 }
 
 static __always_inline int is_luajit(const struct gathering *g)
 {
-    __u64 row = g->row;
+    __u64 row = g->job->row;
     HIDE(row);
     return row < CAIRN_BPF_GUEST_LOOPS_MAX && g->guest->loops[row].kind == CAIRN_SKETCH_LUAJIT;
 }
@@ -260,9 +257,9 @@ static long try_hit(__u32 i, void *ctx)
     HIDE(n);
     if (n >= g->cpu->n_hits || n >= CAIRN_BPF_HITS_MAX)
         return 1;
-    g->at = g->cpu->hits[n];
-    g->row = loop_of(g->guest, word_of(g->cpu, g->at, 0)) - 1;
-    g->n_found = 0;
+    g->job->at = g->cpu->hits[n];
+    g->job->row = loop_of(g->guest, word_of(g->cpu, g->job->at, 0)) - 1;
+    g->job->n_found = 0;
     if (is_luajit(g))
         bpf_loop(ABOVE_WORDS, look_above, g, 0);
     else
@@ -275,10 +272,10 @@ static long scan_copy(__u32 step, void *ctx)
 {
     struct gathering *g = ctx;
     for (__u32 k = 0; k < WORDS_A_STEP; k++) {
-        __u64 at = g->first + (__u64)step * WORDS_A_STEP + k, n = g->cpu->n_hits;
+        __u64 at = g->job->first + (__u64)step * WORDS_A_STEP + k, n = g->cpu->n_hits;
         HIDE(at);
         HIDE(n);
-        if (at >= g->end || at >= N_WORDS || n >= CAIRN_BPF_HITS_MAX)
+        if (at >= g->job->end || at >= N_WORDS || n >= CAIRN_BPF_HITS_MAX)
             return 1;
         if (!loop_of(g->guest, g->cpu->frames[at]))
             continue;
@@ -292,32 +289,32 @@ static long scan_copy(__u32 step, void *ctx)
 static long try_reg(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 at = g->first - CAIRN_BPF_COPY_REGS + i;
+    __u64 at = g->job->first - CAIRN_BPF_COPY_REGS + i;
     HIDE(at);
     if (at >= N_WORDS)
         return 1;
     if (GUEST_REGS >> (i & 63) & 1)
-        cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->row);
+        cairn_try_state(g->cpu, g->guest, g->cpu->frames[at], g->job->row);
     return 0;
 }
 
 /* Where the CPU is in a loop, or in code that it made, registers have the state, or lead to it. */
 static __always_inline void try_registers(struct gathering *g)
 {
-    __u64 at = g->first - CAIRN_BPF_COPY_REGS + GUEST_DISPATCH;
+    __u64 at = g->job->first - CAIRN_BPF_COPY_REGS + GUEST_DISPATCH;
     if (!is_luajit(g)) {
         bpf_loop(CAIRN_BPF_COPY_REGS, try_reg, g, 0);
         return;
     }
     try_dispatch(g, word_of(g->cpu, at, 0));
-    g->at = g->first;
+    g->job->at = g->job->first;
     bpf_loop(ABOVE_WORDS, look_above, g, 0);
 }
 
 static long try_loop(__u32 row, void *ctx)
 {
     struct gathering *g = ctx;
-    g->row = row;
+    g->job->row = row;
     if (row >= g->guest->n)
         return 1;
     try_registers(g);
@@ -329,7 +326,7 @@ static long try_loop(__u32 row, void *ctx)
 static long try_last(__u32 row, void *ctx)
 {
     struct gathering *g = ctx;
-    g->row = row;
+    g->job->row = row;
     if (is_luajit(g))
         try_dispatch(g, g->guest->dispatch);
     return g->cpu->n_states != 0;
@@ -341,8 +338,8 @@ __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu
 {
     if (!cpu || !guest || first >= N_WORDS)
         return 0;
-    struct gathering g = {.cpu = cpu, .guest = guest, .first = first};
-    g.end = first + cpu->stack.copied / 8;
+    struct gathering g = {.cpu = cpu, .guest = guest, .job = &cpu->job};
+    cpu->job = (struct cairn_bpf_job){.first = first, .end = first + cpu->stack.copied / 8};
     cpu->n_states = 0;
     cpu->n_hits = 0;
     bpf_loop(CAIRN_BPF_GUEST_LOOPS_MAX, try_loop, &g, 0);
@@ -386,13 +383,13 @@ static __always_inline void mix_call(struct cairn_bpf_walk_cpu *cpu, __u64 funct
 static long add_call(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 row = g->row, at, slot;
+    __u64 row = g->job->row, at, slot;
     (void)i;
     HIDE(row);
-    if (row >= CAIRN_BPF_GUEST_LOOPS_MAX || g->ci == g->base || !g->ci)
+    if (row >= CAIRN_BPF_GUEST_LOOPS_MAX || g->job->ci == g->job->base || !g->job->ci)
         return 1;
     const struct cairn_guest_sketch *sketch = &g->guest->loops[row];
-    at = cairn_add_piece(g->cpu, g->ci, sketch->ci_size);
+    at = cairn_add_piece(g->cpu, g->job->ci, sketch->ci_size);
     if (!at)
         return 1;
     slot = cairn_add_piece(g->cpu, word_of(g->cpu, at, sketch->ci_func), CAIRN_SKETCH_SLOT);
@@ -400,9 +397,9 @@ static long add_call(__u32 i, void *ctx)
         return 1;
     mix_call(g->cpu, add_function(g->cpu, sketch, slot), word_of(g->cpu, at, sketch->ci_saved_pc));
     if (sketch->flags & CAIRN_SKETCH_CI_ARRAY)
-        g->ci -= sketch->ci_size;
+        g->job->ci -= sketch->ci_size;
     else
-        g->ci = word_of(g->cpu, at, sketch->ci_previous);
+        g->job->ci = word_of(g->cpu, at, sketch->ci_previous);
     return 0;
 }
 
@@ -423,30 +420,31 @@ static __always_inline void add_luajit_function(struct cairn_bpf_walk_cpu *cpu, 
 static long add_slot(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 at = g->at + i, word = word_of(g->cpu, at, 0), call;
+    __u64 at = g->job->at + i, word = word_of(g->cpu, at, 0), call;
     if (word >> CAIRN_SKETCH_LJ_TAG_SHIFT != CAIRN_SKETCH_LJ_TAG_FUNCTION)
         return 0;
     add_luajit_function(g->cpu, word & ((1ull << CAIRN_SKETCH_LJ_TAG_SHIFT) - 1));
-    call = (at + 1 < g->end ? word_of(g->cpu, at, 8) : user_word(g->base + 8ull * (i + 1))) -
-           CAIRN_SKETCH_LJ_CALL;
+    call =
+        (at + 1 < g->job->end ? word_of(g->cpu, at, 8) : user_word(g->job->base + 8ull * (i + 1))) -
+        CAIRN_SKETCH_LJ_CALL;
     if (!(call & 3) && !has_piece(g->cpu, call))
         cairn_add_piece(g->cpu, call, 8);
     return 0;
 }
 
-/* A piece of the stack that begins at g->ci and ends at g->base, from its top down. */
+/* A piece of the stack that begins at g->job->ci and ends at g->job->base, from its top down. */
 static long add_slots(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 size = g->base - g->ci;
+    __u64 size = g->job->base - g->job->ci;
     (void)i;
     if (size > PIECE_MAX)
         size = PIECE_MAX;
     HIDE(size);
-    g->base -= size;
-    g->at = size ? cairn_add_piece(g->cpu, g->base, size) : 0;
-    g->end = g->at + size / 8;
-    if (!g->at)
+    g->job->base -= size;
+    g->job->at = size ? cairn_add_piece(g->cpu, g->job->base, size) : 0;
+    g->job->end = g->job->at + size / 8;
+    if (!g->job->at)
         return 1;
     bpf_loop(size / 8, add_slot, g, 0);
     return 0;
@@ -454,14 +452,14 @@ static long add_slots(__u32 i, void *ctx)
 
 static __always_inline void raise_top(struct gathering *g, __u64 base)
 {
-    if (base > g->base && base <= g->max && !(base & 7))
-        g->base = base;
+    if (base > g->job->base && base <= g->job->max && !(base & 7))
+        g->job->base = base;
 }
 
 static long raise_by_global(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    raise_top(g, user_word(g->at + CAIRN_SKETCH_LJ_RUNS + 8ull * i));
+    raise_top(g, user_word(g->job->at + CAIRN_SKETCH_LJ_RUNS + 8ull * i));
     return 0;
 }
 
@@ -469,17 +467,17 @@ static long raise_by_global(__u32 i, void *ctx)
  * assembler the base of the innermost is in a register alone, in compiled code in the globals. */
 static __always_inline void add_luajit(struct gathering *g, __u64 at, __u64 global)
 {
-    g->ci = word_of(g->cpu, at, CAIRN_SKETCH_LJ_STACK);
-    g->base = word_of(g->cpu, at, CAIRN_SKETCH_LJ_TOP);
-    g->max = word_of(g->cpu, at, CAIRN_SKETCH_LJ_MAX_STACK);
-    g->at = global;
+    g->job->ci = word_of(g->cpu, at, CAIRN_SKETCH_LJ_STACK);
+    g->job->base = word_of(g->cpu, at, CAIRN_SKETCH_LJ_TOP);
+    g->job->max = word_of(g->cpu, at, CAIRN_SKETCH_LJ_MAX_STACK);
+    g->job->at = global;
     if (!has_piece(g->cpu, global + CAIRN_SKETCH_LJ_VM_STATE)) {
         cairn_add_piece(g->cpu, global + CAIRN_SKETCH_LJ_VM_STATE, 16);
         cairn_add_piece(g->cpu, global + CAIRN_SKETCH_LJ_RUNS, CAIRN_SKETCH_LJ_RUNS_BYTES);
     }
-    raise_top(g, word_of(g->cpu, g->first + GUEST_BASE, 0));
+    raise_top(g, word_of(g->cpu, g->job->first + GUEST_BASE, 0));
     bpf_loop(CAIRN_SKETCH_LJ_RUNS_BYTES / 8, raise_by_global, g, 0);
-    if (g->ci & 7 || g->base & 7 || g->base < g->ci)
+    if (g->job->ci & 7 || g->job->base & 7 || g->job->base < g->job->ci)
         return;
     bpf_loop(SLOTS_BYTES / PIECE_MAX, add_slots, g, 0);
 }
@@ -489,9 +487,9 @@ static __always_inline void add_lua(struct gathering *g, const struct cairn_gues
 {
     if (sketch->saved_pc)
         mix_call(g->cpu, 0, word_of(g->cpu, at, sketch->saved_pc));
-    g->ci = word_of(g->cpu, at, sketch->ci);
-    g->base = sketch->flags & CAIRN_SKETCH_CI_ARRAY ? word_of(g->cpu, at, sketch->base_ci)
-                                                    : va + sketch->base_ci;
+    g->job->ci = word_of(g->cpu, at, sketch->ci);
+    g->job->base = sketch->flags & CAIRN_SKETCH_CI_ARRAY ? word_of(g->cpu, at, sketch->base_ci)
+                                                         : va + sketch->base_ci;
     bpf_loop(CALLS_MAX, add_call, g, 0);
 }
 
@@ -517,7 +515,7 @@ static long add_state(__u32 i, void *ctx)
     if (!luajit && !(sketch->flags & CAIRN_SKETCH_MAIN_IN_GLOBAL) &&
         !has_piece(g->cpu, g->cpu->states[n].global + sketch->main))
         cairn_add_piece(g->cpu, g->cpu->states[n].global + sketch->main, 8);
-    g->row = row;
+    g->job->row = row;
     if (luajit)
         add_luajit(g, at, g->cpu->states[n].global);
     else
@@ -532,7 +530,8 @@ __attribute__((noinline)) __u32 cairn_add_states(struct cairn_bpf_walk_cpu *cpu,
 {
     if (!cpu || !guest || end >= N_WORDS)
         return 0;
-    struct gathering g = {.cpu = cpu, .guest = guest, .first = regs};
+    struct gathering g = {.cpu = cpu, .guest = guest, .job = &cpu->job};
+    cpu->job = (struct cairn_bpf_job){.first = regs};
     cpu->piece_at = end;
     cpu->piece_end = end + CAIRN_BPF_PIECES_MAX / 8;
     __builtin_memset(cpu->seen, 0, sizeof cpu->seen);

@@ -29,57 +29,45 @@ static __always_inline void know_replaced(struct cairn_bpf_walk_cpu *cpu, struct
         cpu->replaced = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
-struct return_search {
-    struct cairn_bpf_walk_cpu *cpu;
-    struct return_instance *at;
-    __u64 stack, ret;
-};
-
 /* Of several probes on a function the first one has the true address. */
 static long look_at_return(__u32 i, void *ctx)
 {
-    struct return_search *search = ctx;
-    struct return_instance *at = search->at;
+    struct cairn_bpf_walk_cpu *cpu = *(struct cairn_bpf_walk_cpu **)ctx;
+    struct return_instance *at = (struct return_instance *)cpu->search.at;
     (void)i;
     if (!at)
         return 1;
-    if (BPF_CORE_READ(at, stack) == search->stack) {
+    if (BPF_CORE_READ(at, stack) == cpu->search.stack) {
         __u64 ret = BPF_CORE_READ(at, orig_ret_vaddr);
-        if (!is_replaced(search->cpu, ret)) {
-            search->ret = ret;
+        if (!is_replaced(cpu, ret)) {
+            cpu->search.ret = ret;
             return 1;
         }
     }
-    search->at = BPF_CORE_READ(at, next);
+    cpu->search.at = (__u64)BPF_CORE_READ(at, next);
     return 0;
 }
 
 /* `stack`: what the stack pointer was as the function began. */
 static __always_inline __u64 true_return(struct cairn_bpf_walk_cpu *cpu, __u64 ret, __u64 stack)
 {
-    struct return_search search = {.cpu = cpu, .stack = stack, .ret = ret};
     if (!cairn_has_returns || !is_replaced(cpu, ret))
         return ret;
     cpu->words.is_bad = 1; /* other true addresses would have the same words */
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
-    search.at = BPF_CORE_READ(task, utask, return_instances);
-    bpf_loop(RETURNS_MAX, look_at_return, &search, 0);
-    return search.ret;
+    cpu->search.stack = stack;
+    cpu->search.ret = ret;
+    cpu->search.at = (__u64)BPF_CORE_READ(task, utask, return_instances);
+    bpf_loop(RETURNS_MAX, look_at_return, &cpu, 0);
+    return cpu->search.ret;
 }
-
-/* A copy of the stack's top, from `low` on, in words of `frames` from `at` on. */
-struct return_repair {
-    struct cairn_bpf_walk_cpu *cpu;
-    struct return_instance *of;
-    __u64 low, at;
-};
 
 /* Bytes of the copy that lie below `off` bytes of the stack: pages that could not be read are left
  * out. ~0: so is this one. */
-static __always_inline __u64 copied_below(const struct return_repair *repair, __u64 off)
+static __always_inline __u64 copied_below(const struct cairn_bpf_walk_cpu *cpu, __u64 off)
 {
-    __u64 first = PAGE - (repair->low & (PAGE - 1));
-    __u64 page = off < first ? 0 : 1 + (off - first) / PAGE, pages = repair->cpu->stack.pages;
+    __u64 first = PAGE - (cpu->repair.low & (PAGE - 1));
+    __u64 page = off < first ? 0 : 1 + (off - first) / PAGE, pages = cpu->stack.pages;
     if (page >= CAIRN_BPF_COPY_PAGES || !(pages >> page & 1))
         return ~0ull;
     if (!page)
@@ -91,33 +79,34 @@ static __always_inline __u64 copied_below(const struct return_repair *repair, __
 /* Of several probes on a function the first one comes last, and has the true address. */
 static long repair_return(__u32 i, void *ctx)
 {
-    struct return_repair *repair = ctx;
-    struct cairn_bpf_walk_cpu *cpu = repair->cpu;
-    struct return_instance *of = repair->of;
+    struct cairn_bpf_walk_cpu *cpu = *(struct cairn_bpf_walk_cpu **)ctx;
+    struct return_instance *of = (struct return_instance *)cpu->repair.of;
     (void)i;
     if (!of)
         return 1;
-    __u64 off = BPF_CORE_READ(of, stack) - repair->low;
-    __u64 ret = BPF_CORE_READ(of, orig_ret_vaddr), below = copied_below(repair, off);
+    __u64 off = BPF_CORE_READ(of, stack) - cpu->repair.low;
+    __u64 ret = BPF_CORE_READ(of, orig_ret_vaddr), below = copied_below(cpu, off);
     if (below < cpu->stack.copied && !(off & 7) && !is_replaced(cpu, ret)) {
-        __u64 at = repair->at + below / 8;
+        __u64 at = cpu->repair.at + below / 8;
         HIDE(at);
         if (at < sizeof cpu->frames / sizeof *cpu->frames)
             cpu->frames[at] = ret;
     }
-    repair->of = BPF_CORE_READ(of, next);
+    cpu->repair.of = (__u64)BPF_CORE_READ(of, next);
     return 0;
 }
 
-/* Where calls put the return address on the stack: whoever walks the copy finds the true ones. */
+/* A copy of the stack's top, from `low` on, is in words of `frames` from `at` on. Where calls put
+ * the return address on the stack: whoever walks the copy finds the true ones. */
 static __always_inline void repair_copy(struct cairn_bpf_walk_cpu *cpu, __u64 low, __u64 at)
 {
-    struct return_repair repair = {.cpu = cpu, .low = low, .at = at};
     if (!cairn_has_returns || !cpu->replaced)
         return;
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
-    repair.of = BPF_CORE_READ(task, utask, return_instances);
-    bpf_loop(RETURNS_MAX, repair_return, &repair, 0);
+    cpu->repair.low = low;
+    cpu->repair.at = at;
+    cpu->repair.of = (__u64)BPF_CORE_READ(task, utask, return_instances);
+    bpf_loop(RETURNS_MAX, repair_return, &cpu, 0);
 }
 
 #endif /* CAIRN_BPF_WALK_RETURN_H */
