@@ -204,10 +204,12 @@ def postgres():
                    stdout=subprocess.DEVNULL)
     with running([*way, folder + "/postgres", "-D", here + "/postgres/data", "-k",
                   here + "/postgres", "-c", "listen_addresses="], signal.SIGQUIT) as server:
-        while not os.path.exists("postgres/.s.PGSQL.5432") and server.poll() is None:
+        client = [*way, "psql", "-h", here + "/postgres", "-d", "postgres", "-c"]
+        # Its socket is there before it takes clients.
+        while server.poll() is None and subprocess.run([*client, "select"], check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             time.sleep(0.1)
-        with running([*way, "psql", "-h", here + "/postgres", "-d", "postgres", "-c",
-                      "do $$ begin perform pg_sleep(1000); end $$"], signal.SIGKILL):
+        with running([*client, "do $$ begin perform pg_sleep(1000); end $$"], signal.SIGKILL):
             compare_family("postgres", server.pid, 7)
 
 
