@@ -202,7 +202,7 @@ static long judge_term(__u32 i, void *ctx)
     return j->of->fails;
 }
 
-/* Those of the call as it begins, or, at_return, those of what it returned and how long it took. */
+/* Compares the terms of a call's arguments; `at_return`: those of its result and duration. */
 static __always_inline int holds(struct cairn_bpf_call *call, struct cairn_bpf_pending *of,
                                  __u32 at_return)
 {
@@ -453,7 +453,7 @@ static __always_inline void take_stack(struct cairn_bpf_walk_cpu *cpu, struct ta
     take(cpu, regs);
     __u64 ip = cpu->ip, sp = cpu->sp, fp = cpu->fp;
     __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);
-    /* No loop: clang begins one in its middle, which 6.1 takes for one without an end. */
+    /* Not a loop: clang enters it in its middle, and the verifier of 6.1 then refuses it. */
     _Static_assert(CAIRN_TRACE_MEMO_WAYS == 4, "each is tried here");
     if (!is_compat && mm &&
         (recalls(cpu, slot, mm, lr, of) || recalls(cpu, slot + 1, mm, lr, of) ||

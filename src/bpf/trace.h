@@ -254,11 +254,11 @@ struct cairn_bpf_pending {
     __u64 args[CAIRN_TRACE_ARG_SLOTS];
     char comm[16];
     struct cairn_bpf_payload payload;
-    /* While terms are compared, and while it is summed: for the size of the programs' stack. */
-    __s64 ret;
+    /* Local variables that do not fit on a program's stack (walk.h). */
+    __s64 ret; /* what terms are compared with, and the duration, ns */
     __u64 ns;
-    __u32 at_return, fails;
-    struct cairn_bpf_trace_key key;
+    __u32 at_return, fails;         /* which terms are compared; one of them did not hold */
+    struct cairn_bpf_trace_key key; /* the sum that this call is added to, and what is added */
     struct cairn_bpf_trace_sum one;
 };
 

@@ -320,7 +320,7 @@ static __always_inline int is_in_doubt(__u32 end)
            end == CAIRN_END_NO_RULE || end == CAIRN_END_32_BIT;
 }
 
-/* User space has it: from now on it is counted. */
+/* Called once user space has the stack: from now on it is counted. */
 static __always_inline void know_stack(struct cairn_bpf_walk_cpu *cpu)
 {
     bpf_map_update_elem(&counts, &cpu->key, (const void *)&cairn_no_sum, BPF_NOEXIST);

@@ -221,11 +221,12 @@ struct cairn_bpf_words {
     __u64 value[CAIRN_BPF_WORDS_MAX];
 };
 
-/* How far it is copied what interpreters have (walk_guest.bpf.h). */
+/* What the loops of walk_guest.bpf.h are at, while they look for an interpreter's states and copy
+ * its calls and functions. */
 struct cairn_bpf_job {
-    __u64 first, end; /* words of the copy, or a piece: numbers in `frames` */
-    __u64 at;         /* of what is done in steps */
-    __u64 ci, base;   /* the next call, and where there is none */
+    __u64 first, end; /* of the copied stack, or of a piece: numbers of words in `frames` */
+    __u64 at;         /* where the loop that runs looks next */
+    __u64 ci, base;   /* the next call, and the one at which the calls end */
     __u64 max;        /* of LuaJIT's stack: its end */
     __u32 row, n_found;
 };
@@ -257,22 +258,21 @@ struct cairn_bpf_walk_cpu {
     struct cairn_bpf_range met[CAIRN_BPF_MET_MAX]; /* mappings that this walk has asked for */
     __u32 met_ids[CAIRN_BPF_MET_MAX];              /* of their modules; 0: none */
     __u32 n_met, is_missing;
-    /* What follows would be local variables and the contexts of loops. But a program and all that
-     * it calls share a stack of 512 bytes, which each call rounds up to 32 (before Linux 6.13;
-     * kernel/bpf/verifier.c, check_max_stack_depth). */
-    struct cairn_bpf_range mapping; /* that is looked up, and its file */
+    /* From here to `key`: local variables and contexts of loops, which do not fit on the stack. A
+     * program and the functions that it calls share 512 bytes, and each function takes a multiple
+     * of 32 (Linux 6.1, kernel/bpf/verifier.c, check_max_stack_depth). */
+    struct cairn_bpf_range mapping; /* the one that is looked up, and its file */
     struct cairn_bpf_file file;
     __u64 node[32];        /* of the tree of mappings */
-    __u64 tree_root, vdso; /* of the process; 0: nobody asked yet, or they cannot be asked */
+    __u64 tree_root, vdso; /* of the process; 0: not read yet, or unreadable */
     struct {
         __u64 at, stack, ret; /* struct return_instance *, see look_at_return() */
     } search;
     struct {
         __u64 of, low, at; /* struct return_instance *, see repair_return() */
     } repair;
-    struct {
-        __u64 low, all, most,
-            at; /* at most `most` bytes of [low, low + all), to words from `at` on */
+    struct { /* at most `most` bytes of [low, low + all), to words of `frames` from `at` on */
+        __u64 low, all, most, at;
     } copy;
     struct cairn_bpf_job job;
     struct cairn_bpf_count key; /* of the stack that was walked */

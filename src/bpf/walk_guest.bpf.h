@@ -52,7 +52,7 @@ static __always_inline struct cairn_bpf_guest *guest_of(struct task_struct *task
 struct gathering {
     struct cairn_bpf_walk_cpu *cpu;
     struct cairn_bpf_guest *guest;
-    struct cairn_bpf_job *job; /* of `cpu`: these are contexts of loops, on the programs' stack */
+    struct cairn_bpf_job *job; /* of `cpu`: this struct itself lies on the program's stack */
 };
 
 /* The number of the loop that holds the address, and one more; 0: none. */
