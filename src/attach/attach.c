@@ -76,7 +76,7 @@ static int plan(struct fresh *f, struct cairn_err *err)
     if (result == CAIRN_OK)
         result = cairn_late_table_read(&f->image, &f->table, err);
     if (result == CAIRN_OK)
-        result = cairn_loaded_read(&job->target, &f->modules, err);
+        result = cairn_loaded_wait(&job->target, &f->modules, err);
     if (result == CAIRN_OK)
         result = cairn_divert_plan(&job->target, &f->modules, &f->table, &f->diversions, err);
     if (result < 0)

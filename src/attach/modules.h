@@ -30,6 +30,11 @@ struct cairn_loaded_modules {
 /* One that cannot be opened is there without a file. CAIRN_E_MISSING: not even the program can. */
 int cairn_loaded_read(const struct cairn_target_process *target,
                       struct cairn_loaded_modules *ret_modules, struct cairn_err *err);
+
+/* The same of a process that may have been started a moment ago: it gets a second to load the
+ * library that has malloc. The modules are there without it where that was too short. */
+int cairn_loaded_wait(struct cairn_target_process *target, struct cairn_loaded_modules *ret_modules,
+                      struct cairn_err *err);
 void cairn_loaded_done(struct cairn_loaded_modules *modules);
 
 /* A function that is looked for, and the module that has it. */

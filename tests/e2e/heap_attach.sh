@@ -137,6 +137,21 @@ wait "$pid"
 same "its exit status" $? 0
 
 
+# A program whose loader has not mapped libc yet: it waits for a pipe's other end.
+mkfifo slow.so
+coproc it { LD_PRELOAD=$PWD/slow.so exec ./program 2>/dev/null; }
+pid=$it_PID
+until [ "$(readlink "/proc/$pid/exe")" = "$PWD/program" ]; do sleep 0.01; done
+{ sleep 0.3; : >slow.so; } &
+opener=$!
+attach || fail "a program that is being loaded" log
+wait "$opener"
+same "being loaded: new blocks" "$(ask_it 'keep 100 640')" "done"
+same "being loaded: each is known" "$(kept)" 400
+eval "exec ${it[1]}>&-"
+wait "$pid"
+same "being loaded: its exit status" $? 0
+
 # An interpreter as the distribution has it, and one with an allocator of its own in a library.
 /usr/bin/python3 -c 'import time
 kept = []
@@ -144,6 +159,7 @@ while True:
     kept.append(bytearray(100000))
     time.sleep(0.01)' &
 pid=$!
+until [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f /usr/bin/python3)" ]; do sleep 0.01; done
 attach || fail "python3" log
 for _ in $(seq 100); do
     "$CAIRN" heap leaks "$pid" >out 2>err
