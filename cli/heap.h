@@ -144,6 +144,8 @@ struct cli_heap_look {
     struct cairn_profile *profile;
     struct cairn_heap_leak *leaks;
     size_t n;
+    uint64_t *lost; /* bytes of each leak that nothing points to, and what hangs on them; NULL: not
+                       asked for (cli_heap_report_lost()) */
 };
 int cli_heap_look(struct cli_heap_wanted *wanted, const char *input, struct cli_heap_look *ret_look,
                   struct cairn_err *err);

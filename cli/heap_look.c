@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/heap.h"
 #include "cli/numbers.h"
@@ -103,6 +104,7 @@ int cli_heap_look(struct cli_heap_wanted *wanted, const char *input, struct cli_
 void cli_heap_look_done(struct cli_heap_look *look)
 {
     cairn_heap_leaks_free(look->leaks);
+    cairn_free(look->lost);
     cairn_profile_free(look->profile);
     cairn_heap_free(look->heap);
     *look = (struct cli_heap_look){0};

@@ -17,8 +17,15 @@ void cli_lost_add(struct cairn_buffer *out, const struct cairn_heap_lost *lost, 
                   bool wants_possibly);
 /* The same as members of an open object. */
 void cli_lost_put(struct cairn_json *json, const struct cairn_heap_lost *lost, uint64_t n_shown);
+/* The sums alone: a line, or the members "lost", "possibly" and "unsure". */
+void cli_lost_add_sums(struct cairn_buffer *out, const struct cairn_heap_lost *lost);
+void cli_lost_put_sums(struct cairn_json *json, const struct cairn_heap_lost *lost);
 /* How it was found, and why it may not be all: on stderr. */
 void cli_lost_say(const struct cairn_heap_lost *lost);
+
+/* Looks at the process of `look`, whose `lost` is filled: for each of its stacks. */
+int cli_heap_report_lost(struct cli_heap_wanted *wanted, struct cli_heap_look *look,
+                         struct cairn_heap_lost *ret_lost, struct cairn_err *err);
 
 /* What is lost, with what hangs on it. */
 void cli_lost_sum(const struct cairn_heap_leak *leaks, size_t n, uint64_t *ret_bytes,

@@ -130,6 +130,26 @@ static void put_look(struct cairn_json *json, const struct cairn_heap_lost *lost
     cairn_json_close(json, '}');
 }
 
+void cli_lost_add_sums(struct cairn_buffer *out, const struct cairn_heap_lost *lost)
+{
+    if (lost->n_lost)
+        add_sum(out, lost->lost, lost->n_lost, "lost");
+    else
+        cairn_buffer_str(out, *lost->unsure ? "nothing is claimed to be lost" : "nothing is lost");
+    if (lost->n_possibly) {
+        cairn_buffer_str(out, "; ");
+        add_sum(out, lost->possibly, lost->n_possibly, "possibly lost");
+    }
+    cairn_buffer_char(out, '\n');
+}
+
+void cli_lost_put_sums(struct cairn_json *json, const struct cairn_heap_lost *lost)
+{
+    put_sum(json, "lost", lost->lost, lost->n_lost);
+    put_sum(json, "possibly", lost->possibly, lost->n_possibly);
+    cairn_json_str(json, "unsure", *lost->unsure ? lost->unsure : NULL);
+}
+
 void cli_lost_put(struct cairn_json *json, const struct cairn_heap_lost *lost, uint64_t n_shown)
 {
     put_sum(json, "lost", lost->lost, lost->n_lost);

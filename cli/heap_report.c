@@ -9,18 +9,20 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "cli/heap.h"
+#include "cli/heap_lost.h"
 #include "cli/numbers.h"
 #include "cli/term.h"
 
 enum { TOP_DEFAULT = 10, TIMELINES = 3 };
 
-enum option { OPTION_TOP, OPTION_BY, OPTION_JSON, OPTION_NAMES };
+enum option { OPTION_TOP, OPTION_BY, OPTION_LOST, OPTION_JSON, OPTION_NAMES };
 
 static const struct cli_option options[] = {
     [OPTION_TOP] = {"top", 'n', "N", "print at most N rows of each table, 0 for all (default: 10)"},
     [OPTION_BY] = {"by", 0, "WHAT",
                    "what rows are: stack (default), or function: all that one allocated"},
+    [OPTION_LOST] = {"lost", 0, NULL,
+                     "say beside the live bytes of a process which of them nothing points to"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
@@ -31,9 +33,10 @@ struct job {
     const char *input;
     uint64_t n_shown; /* 0: all */
     int by_function;
-    bool json;
+    bool json, wants_lost;
     struct cli_heap_wanted wanted;
     struct cli_heap_look look;
+    struct cairn_heap_lost lost;
 };
 
 static void add_sums(struct cairn_buffer *out, const struct cairn_heap_totals *t)
@@ -153,6 +156,9 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_BY:
         return cli_args_word(job->args, "by", value,
                              (const char *const[]){"stack", "function", NULL}, &job->by_function);
+    case OPTION_LOST:
+        job->wants_lost = true;
+        return true;
     case OPTION_JSON:
         job->json = true;
         return true;
@@ -168,6 +174,10 @@ static bool parse(struct job *job)
     while ((option = cli_args_next(job->args, &value)) >= 0)
         if (!take_option(job, option, value))
             return false;
+    if (option != CLI_ARGS_WRONG && job->wants_lost && job->by_function) {
+        cli_args_wrong(job->args, "--lost is known by stack, not by function: leave one out");
+        return false;
+    }
     job->input = option == CLI_ARGS_WRONG ? NULL : cli_heap_input(job->args);
     return job->input != NULL;
 }
@@ -203,6 +213,7 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "inherited_frees", t.n_inherited_frees);
     cairn_json_u64(&json, "mismatched_frees", t.n_mismatched);
     cairn_json_u64(&json, "damaged_entries", t.n_damaged);
+    cairn_json_u64(&json, "unmade_checks", t.n_unmade_checks);
     cairn_json_u64(&json, "running_processes", t.n_running);
     cairn_json_u64(&json, "changed_entries", t.n_changed);
     cairn_json_open(&json, "processes", '[');
@@ -217,6 +228,8 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
         cairn_json_close(&json, '}');
     }
     cairn_json_close(&json, ']');
+    if (job->wants_lost)
+        cli_lost_put_sums(&json, &job->lost);
     int result = cli_heap_put_tables(&json, &job->look, job->n_shown, err);
     if (result == CAIRN_OK)
         result = cli_heap_put_maps(&json, job->look.heap, &job->wanted.names, job->look.pid,
@@ -247,6 +260,8 @@ static int add_text(struct job *job, struct cairn_buffer *out, struct cairn_err 
     add_sums(out, &t);
     if (ranking.n > 1)
         add_processes(out, job->look.heap, &ranking, job->n_shown);
+    if (job->wants_lost)
+        cli_lost_add_sums(out, &job->lost);
     add_timelines(out, job->look.heap, &ranking);
     cairn_free(ranking.items);
     result = cli_heap_add_tables(out, &job->look, job->n_shown, job->by_function, err);
@@ -259,6 +274,8 @@ static int work(struct job *job, struct cairn_err *err)
 {
     struct cairn_buffer out = {0};
     int result = cli_heap_look(&job->wanted, job->input, &job->look, err);
+    if (result == CAIRN_OK && job->wants_lost)
+        result = cli_heap_report_lost(&job->wanted, &job->look, &job->lost, err);
     if (result == CAIRN_OK)
         result = job->json ? add_json(job, &out, err) : add_text(job, &out, err);
     if (result == CAIRN_OK && out.failed)
@@ -268,6 +285,8 @@ static int work(struct job *job, struct cairn_err *err)
     cairn_buffer_done(&out);
     if (result == CAIRN_OK && !job->json) {
         fflush(stdout);
+        if (job->wants_lost)
+            cli_lost_say(&job->lost);
         cli_heap_say_quality(&job->look, NULL);
     }
     return result;
@@ -285,6 +304,7 @@ static int run(struct cli_args *args)
         cli_log_open(job.wanted.names.verbosity);
         status = work(&job, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
+    cairn_heap_lost_done(&job.lost);
     cli_heap_look_done(&job.look);
     cli_heap_wanted_done(&job.wanted);
     return status;

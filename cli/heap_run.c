@@ -114,6 +114,7 @@ static bool take_option(struct job *job, int option, const char *value)
         if (!cli_run_lost_take(job->args, value, &job->lost))
             return false;
         job->opts.hold_exit = job->lost.every_seconds == 0;
+        job->opts.answer = true;
         return true;
     case OPTION_FAIL_OVER:
         job->wanted.has_limit = true;

@@ -8,9 +8,12 @@
 /* Begins all-zero. */
 struct cli_run_lost {
     bool is_wanted;
-    double every_seconds; /* 0: once, when the process is at its end */
-    bool is_closed;       /* the last look found more than --fail-over allows */
+    double every_seconds; /* 0: when the process is at its end */
+    bool is_closed;       /* a look that the gate is for found more than --fail-over allows */
     bool has_failed;      /* no look was made, which a gate does not let pass */
+    bool is_over;         /* no look at the end: __lsan_do_leak_check() made it */
+    bool has_before;      /* there was a look before its destructors, which found so much: */
+    uint64_t before_bytes, before_blocks;
 };
 
 /* The value of --lost: NULL, "at-exit" or seconds. False after having said what is wrong. */
@@ -19,5 +22,17 @@ bool cli_run_lost_take(struct cli_args *args, const char *value, struct cli_run_
 /* Until process `pid` has ended; returns its status as waitpid(2) has it. */
 int cli_run_wait(int pid, struct cairn_heap_session *session, struct cli_heap_wanted *wanted,
                  struct cli_run_lost *lost);
+
+/* heap_run_look.c: looks, of which each prints what it found on stderr. */
+struct cli_run {
+    int pid; /* of the command */
+    struct cairn_heap_session *session;
+    struct cli_heap_wanted *wanted;
+    struct cli_run_lost *lost;
+};
+void cli_run_look_running(const struct cli_run *run); /* every so many seconds */
+void cli_run_look_at_end(const struct cli_run *run);  /* CAIRN_HEAP_TURN_STANDS */
+/* The process asks for it, and gets its answer (CAIRN_HEAP_ASKED_...). */
+void cli_run_look_asked(const struct cli_run *run, int pid, enum cairn_heap_asked_kind kind);
 
 #endif /* CAIRN_CLI_HEAP_RUN_H */

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
-#include "cli/heap_lost.h"
 #include "cli/heap_run.h"
-#include "cli/term.h"
-
-enum { LOST_TOP = 10 };
 
 bool cli_run_lost_take(struct cli_args *args, const char *value, struct cli_run_lost *lost)
 {
@@ -26,37 +22,25 @@ bool cli_run_lost_take(struct cli_args *args, const char *value, struct cli_run_
     return false;
 }
 
-/* On stderr: stdout is the command's. A look that fails is reported, and the run goes on. */
-static void look(int pid, bool at_exit, struct cli_heap_wanted *wanted, struct cli_run_lost *lost)
+/* Until a child ends or stops, a process asks, or for so long. */
+static void wait_a_while(int of_children, const struct cairn_heap_session *session, int64_t ns)
 {
-    struct cairn_err err = {0};
-    struct cairn_buffer out = {0};
-    struct cairn_heap_lost found = {0};
-    const struct cairn_heap_lost_opts opts = {
-        .size = sizeof opts, .filter = &wanted->filter, .at_exit = at_exit};
-    int code = cli_lost_look(wanted, pid, &opts, &found, &err);
-    if (code == CAIRN_E_MISSING && !lost->has_failed) {
-        /* It ended meanwhile: what the look before found holds. */
-    } else if (code < 0) {
-        (void)cli_report(&err);
-    } else {
-        lost->has_failed = false;
-        cli_lost_add(&out, &found, LOST_TOP, false);
-        fwrite(out.data, 1, out.size, stderr);
-        cli_heap_say_suppressed(wanted);
-        cli_lost_say(&found);
-        lost->is_closed = cli_lost_gate(wanted, &found);
-    }
-    cairn_buffer_done(&out);
-    cairn_heap_lost_done(&found);
-}
-
-/* Until a child ends or stops, or for so long. */
-static void wait_a_while(const sigset_t *of_child, int64_t ns)
-{
+    struct signalfd_siginfo info;
+    struct pollfd fds[] = {{.fd = of_children, .events = POLLIN},
+                           {.fd = cairn_heap_session_fd(session), .events = POLLIN}};
     const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000),
                                   .tv_nsec = (long)(ns % 1000000000)};
-    (void)sigtimedwait(of_child, NULL, &most);
+    if (ppoll(fds, sizeof fds / sizeof *fds, &most, NULL) > 0 && fds[0].revents & POLLIN)
+        (void)!read(of_children, &info, sizeof info);
+}
+
+/* Everybody who asks by now. */
+static void answer(const struct cli_run *run)
+{
+    enum cairn_heap_asked_kind kind;
+    int pid;
+    while (cairn_heap_session_asked(run->session, &pid, &kind))
+        cli_run_look_asked(run, pid, kind);
 }
 
 static bool is_due(const struct cli_run_lost *lost, uint64_t *next_ns)
@@ -71,33 +55,45 @@ static bool is_due(const struct cli_run_lost *lost, uint64_t *next_ns)
 
 /* Meanwhile looks for the programs that the command starts: 20 times a second at first, later 5
  * times, and never for more than a fiftieth of the time. */
-int cli_run_wait(int pid, struct cairn_heap_session *session, struct cli_heap_wanted *wanted,
-                 struct cli_run_lost *lost)
+static int wait_for(const struct cli_run *run, int of_children)
 {
     enum { OFTEN_NS = 50000000, SELDOM_NS = 200000000, SHARE = 50, OFTEN_LOOKS = 200 };
-    sigset_t of_child, old;
     int status = 0, looks = 0;
     uint64_t next_ns = 0;
     enum cairn_heap_turn turn;
-    sigemptyset(&of_child);
-    sigaddset(&of_child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &of_child, &old);
-    while ((turn = cairn_heap_session_turn(session, &status)) != CAIRN_HEAP_TURN_ENDED) {
+    while ((turn = cairn_heap_session_turn(run->session, &status)) != CAIRN_HEAP_TURN_ENDED) {
         if (turn == CAIRN_HEAP_TURN_STANDS) {
-            look(pid, true, wanted, lost);
-            cairn_heap_session_let_go(session);
+            cli_run_look_at_end(run);
+            cairn_heap_session_let_go(run->session);
             continue;
         }
         int64_t begin = (int64_t)cairn_now_ns(),
                 interval = looks < OFTEN_LOOKS ? OFTEN_NS : SELDOM_NS;
-        cairn_heap_session_look(session);
+        cairn_heap_session_look(run->session);
         int64_t took = (int64_t)cairn_now_ns() - begin;
-        if (is_due(lost, &next_ns))
-            look(pid, false, wanted, lost);
+        answer(run);
+        if (is_due(run->lost, &next_ns))
+            cli_run_look_running(run);
         else
-            wait_a_while(&of_child, took * SHARE > interval ? took * SHARE : interval);
+            wait_a_while(of_children, run->session,
+                         took * SHARE > interval ? took * SHARE : interval);
         looks += looks < OFTEN_LOOKS;
     }
+    return status;
+}
+
+int cli_run_wait(int pid, struct cairn_heap_session *session, struct cli_heap_wanted *wanted,
+                 struct cli_run_lost *lost)
+{
+    const struct cli_run run = {pid, session, wanted, lost};
+    sigset_t of_child, old;
+    sigemptyset(&of_child);
+    sigaddset(&of_child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &of_child, &old);
+    int of_children = signalfd(-1, &of_child, SFD_CLOEXEC | SFD_NONBLOCK);
+    int status = wait_for(&run, of_children);
+    if (of_children >= 0)
+        close(of_children);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return status;
 }

@@ -74,9 +74,27 @@ static void add_head(struct cairn_buffer *out, uint64_t value, uint64_t sum, boo
     cairn_buffer_done(&text);
 }
 
-static void add_title(struct cairn_buffer *out, size_t table, const char *by)
+/* Beside the live bytes, what is lost of them. */
+static bool has_lost(const struct cli_heap_look *look, size_t table)
 {
-    cairn_buffer_printf(out, "\n%s, by the %s that allocated them\n", tables[table].title, by);
+    return table == 0 && look->lost;
+}
+
+static void add_title(struct cairn_buffer *out, size_t table, const char *by, bool with_lost)
+{
+    cairn_buffer_printf(out, "\n%s, by the %s that allocated them%s\n", tables[table].title, by,
+                        with_lost ? "; lost: what nothing points to, and what hangs on that" : "");
+}
+
+static void add_lost(struct cairn_buffer *out, uint64_t bytes)
+{
+    struct cairn_buffer text = {0};
+    if (bytes) {
+        cli_add_size(&text, bytes);
+        cairn_buffer_str(&text, " lost");
+    }
+    cairn_buffer_printf(out, "%14s  ", cairn_buffer_text(&text));
+    cairn_buffer_done(&text);
 }
 
 static void add_stacks(struct cairn_buffer *out, const struct cli_heap_look *look, struct row *rows,
@@ -86,9 +104,11 @@ static void add_stacks(struct cairn_buffer *out, const struct cli_heap_look *loo
     fill(rows, look, table, &sum);
     if (!sum)
         return;
-    add_title(out, table, "stack");
+    add_title(out, table, "stack", has_lost(look, table));
     for (size_t i = 0; i < look->n && (!n_shown || i < n_shown) && rows[i].value; i++) {
         add_head(out, rows[i].value, sum, tables[table].is_bytes);
+        if (has_lost(look, table))
+            add_lost(out, look->lost[rows[i].leak - look->leaks]);
         cli_heap_add_place(out, look->profile, rows[i].leak->stack);
         cairn_buffer_char(out, '\n');
     }
@@ -133,7 +153,7 @@ static int add_functions(struct cairn_buffer *out, const struct cli_heap_look *l
     size_t n = cairn_top_rows(top, &rows);
     int64_t sum = cairn_top_sum(top);
     if (sum > 0)
-        add_title(out, table, "function");
+        add_title(out, table, "function", false);
     for (size_t i = 0; sum > 0 && i < n && (!n_shown || i < n_shown) && rows[i].self > 0; i++)
         add_function(out, &rows[i], sum, tables[table].is_bytes);
     cairn_top_free(top);
@@ -164,6 +184,8 @@ static void put_stacks(struct cairn_json *json, const struct cli_heap_look *look
     for (size_t i = 0; i < look->n && (!n_shown || i < n_shown) && rows[i].value; i++) {
         cairn_json_open(json, NULL, '{');
         cairn_json_u64(json, "value", rows[i].value);
+        if (has_lost(look, table))
+            cairn_json_u64(json, "lost_bytes", look->lost[rows[i].leak - look->leaks]);
         cli_heap_put_stack(json, look->profile, rows[i].leak->stack);
         cairn_json_close(json, '}');
     }

@@ -108,6 +108,20 @@ CAIRN_API char *memory_tracker_get_leak_report(void);
 CAIRN_API char *memory_tracker_get_leaks_json(void);
 
 /*
+ * What nothing points to any more, as `cairn heap lost` prints it, or its one JSON object
+ * (docs/formats/heap-json.md); the caller frees it. A child process executes the cairn command,
+ * which reads this process while its other threads run on: a second or more for the caller. The
+ * command is looked for beside the tracker's library, and in the bin folder above it. The child
+ * ends without SIGCHLD, and no wait(2) of the program's finds it. Under Yama it is allowed to
+ * trace this process (PR_SET_PTRACER, in place of another process that was).
+ * NULL with errno: ENOTSUP, the tracker is not live; ENOENT, there is no such command; EIO, it
+ * failed (memory_tracker_init() with `debug` has it say why); EPERM, this process has locked itself
+ * in (seccomp(2)); ENOMEM, EAGAIN, EMFILE: no child, no pipes; EFBIG: more than 256 MiB.
+ */
+CAIRN_API char *memory_tracker_get_lost_report(void);
+CAIRN_API char *memory_tracker_get_lost_json(void);
+
+/*
  * Sets a mark, as `cairn heap mark` does, and returns its number. Both kinds of marks are numbered
  * together, from 1 on. Negative: MEMORY_TRACKER_E_NOT_LIVE, _E_STATE (no room for one more).
  */

@@ -78,6 +78,8 @@ struct cairn_heap_totals {
     uint64_t n_late;      /* processes that ran before the tracker was in them */
     uint64_t n_chosen;    /* processes of which only chosen libraries are recorded */
     uint64_t n_paused;    /* processes that were not recorded for a time: cairn_heap_record() */
+    uint64_t n_unmade_checks; /* looks for lost blocks that programs asked for
+                                 (__lsan_do_leak_check()), and nobody made */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 
@@ -344,6 +346,8 @@ struct cairn_heap_opts {
     int fork_copy;       /* children of fork(2) begin with their parent's blocks */
     int hold_exit; /* what is started stands still at its end: cairn_heap_session_turn(). It is
                       traced for that (ptrace(2)) by the thread that starts it */
+    int answer;    /* what is started can ask for looks at what it has lost:
+                      cairn_heap_session_asked() */
 };
 
 /* A folder for states, private and of this user, and the environment that makes a program use it.
@@ -375,6 +379,32 @@ CAIRN_API enum cairn_heap_turn cairn_heap_session_turn(struct cairn_heap_session
                                                        int *ret_status);
 /* What stands goes on to end. */
 CAIRN_API void cairn_heap_session_let_go(struct cairn_heap_session *session);
+/* With `answer`: a process of the session asks what it has lost, and waits for the answer. */
+enum cairn_heap_asked_kind {
+    CAIRN_HEAP_ASKED_CHECK = 1,   /* __lsan_do_leak_check(): its end if blocks are lost */
+    CAIRN_HEAP_ASKED_RECOVERABLE, /* __lsan_do_recoverable_leak_check() */
+    CAIRN_HEAP_ASKED_EXIT         /* what was started is about to run its destructors (exit(3)) */
+};
+enum cairn_heap_asked_verdict {
+    CAIRN_HEAP_ASKED_UNKNOWN, /* nobody looked, or nothing is sure; it goes on */
+    CAIRN_HEAP_ASKED_CLEAN,
+    CAIRN_HEAP_ASKED_LOST
+};
+/* Returns 1 with a process that waits until cairn_heap_session_answer(); 0: none. Until then
+ * cairn_heap_lost() can look at it, consistently too: what was started is not traced meanwhile. */
+CAIRN_API int cairn_heap_session_asked(struct cairn_heap_session *session, int *ret_pid,
+                                       enum cairn_heap_asked_kind *ret_kind);
+/* `exit_status`: how CAIRN_HEAP_ASKED_CHECK ends a process that has lost blocks; 0: it goes on. */
+CAIRN_API void cairn_heap_session_answer(struct cairn_heap_session *session,
+                                         enum cairn_heap_asked_verdict verdict, int exit_status);
+/* Readable, as poll(2) has it, when a process asks; -1: none can. */
+CAIRN_API int cairn_heap_session_fd(const struct cairn_heap_session *session);
+
+/* Does the program of a running process say that leak checks are off? True where its
+ * __lsan_is_turned_off() returns a constant other than 0. The function is not run: its file is
+ * read. */
+CAIRN_API int cairn_heap_is_turned_off(int pid);
+
 /* Looks which programs what was started runs by now, itself and all that descends from it. Takes a
  * fraction of a millisecond for a few processes; who calls it ten times a second misses what ends
  * faster than that. */

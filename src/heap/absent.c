@@ -118,6 +118,22 @@ CAIRN_API char *memory_tracker_get_leaks_json_since(int mark)
     return t ? t->get_leaks_json_since(mark) : NULL;
 }
 
+CAIRN_API char *memory_tracker_get_lost_report(void)
+{
+    const struct cairn_tracker *t = tracker();
+    if (!t)
+        errno = ENOTSUP;
+    return t ? t->get_lost_report() : NULL;
+}
+
+CAIRN_API char *memory_tracker_get_lost_json(void)
+{
+    const struct cairn_tracker *t = tracker();
+    if (!t)
+        errno = ENOTSUP;
+    return t ? t->get_lost_json() : NULL;
+}
+
 CAIRN_API int memory_tracker_dump_leak_report(const char *path)
 {
     const struct cairn_tracker *t = tracker();

@@ -182,8 +182,9 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_look(struct cairn_tracked_heap *
     set_steps(heap, own);
     atomic_signal_fence(memory_order_seq_cst); /* what is left behind is looked at again */
     own->turn = turn;
-    /* Where not all births are recorded, each of them goes the long way. */
-    bool all = !heap->settings.sample_bytes && !(load32(&header->paused) & CAIRN_HEAP_PAUSED);
+    /* Where not all births are recorded, or some are ignored, each of them goes the long way. */
+    bool all = !heap->settings.sample_bytes && !cairn_heap_disabled &&
+               !(load32(&header->paused) & CAIRN_HEAP_PAUSED);
     own->ready = all ? turn : (uint32_t)CAIRN_HEAP_IDLE_SAMPLES;
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap/ask.h"
 #include "heap/exec.h"
 #include "heap/fork.h"
 #include "heap/real.h"
@@ -76,6 +77,7 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
     cairn_heap_exec_begin(environ);
     if (heap)
         stay_alone();
+    cairn_heap_ask_at_exit();
     if (heap && calls_by_other_names())
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_OTHER_NAMES);
     register_fork();

@@ -3,7 +3,9 @@
 /*
  * What a program says to LeakSanitizer about its own blocks (sanitizer/lsan_interface.h), in
  * libcairn-heap alone. A pointer that is stored here is in a variable: for cairn heap lost it holds
- * its block, and all that hangs on that. Beyond HELD_MAX at a time nothing is stored.
+ * its block, and all that hangs on that. Beyond HELD_MAX at a time nothing is stored. Blocks that
+ * are born while a thread is between __lsan_disable() and __lsan_enable() have stacks of their own,
+ * which say so (CAIRN_HEAP_LOG_IGNORED).
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,8 +14,12 @@
 
 #include <cairn/api.h>
 
+#include "heap/start.h"
+
 enum { HELD_MAX = 1 << 16 };
 
+CAIRN_API void __lsan_disable(void);
+CAIRN_API void __lsan_enable(void);
 CAIRN_API void __lsan_ignore_object(const void *object);
 CAIRN_API void __lsan_register_root_region(const void *region, size_t size);
 CAIRN_API void __lsan_unregister_root_region(const void *region, size_t size);
@@ -60,4 +66,28 @@ void __lsan_unregister_root_region(const void *region, size_t size)
             atomic_compare_exchange_strong(&held[i - 1], &own, 0))
             return;
     }
+}
+
+/* Births of this thread go the long way from now on, or the short one again (count.c). */
+CAIRN_THREAD_BLOCK_ACCESS static void look_again(void)
+{
+    struct cairn_tracked_heap *heap;
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, cairn_heap_sp());
+    if (!own)
+        return;
+    cairn_heap_count_look(heap, own);
+    cairn_heap_call_end(own);
+}
+
+void __lsan_disable(void)
+{
+    if (++cairn_heap_disabled == 1)
+        look_again();
+}
+
+/* One too many is the program's mistake, for which LeakSanitizer ends it; here it has no effect. */
+void __lsan_enable(void)
+{
+    if (cairn_heap_disabled && --cairn_heap_disabled == 0)
+        look_again();
 }

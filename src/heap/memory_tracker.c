@@ -3,6 +3,8 @@
  * What the program asks the tracker in itself. In libcairn-heap alone; all that it does it does on
  * pages of its own, so that it is neither seen in what it reports nor waits for who allocates.
  */
+#include "heap/memory_tracker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ CAIRN_API void cairn_log_set(cairn_log_fn fn, void *ctx, enum cairn_log_level le
 }
 
 /* "`text``what`": of a path or a number. */
-static void say(const char *text, const char *what)
+void cairn_memory_tracker_say(const char *text, const char *what)
 {
     struct cairn_heap_out out = {.fd = -1};
     cairn_log_fn sink = atomic_load(&debug.sink);
@@ -66,7 +68,7 @@ static void say(const char *text, const char *what)
 
 static int fail(const char *what, int code)
 {
-    say(what, cairn_tracker_text(code));
+    cairn_memory_tracker_say(what, cairn_tracker_text(code));
     return code;
 }
 
@@ -75,8 +77,12 @@ CAIRN_API const char *memory_tracker_strerror(int code)
     return cairn_tracker_text(code);
 }
 
-/* NULL: nothing is tracked. A child of fork has a state from its first block or question on. */
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_tracked_heap *present(void)
+bool cairn_memory_tracker_is_loud(void)
+{
+    return atomic_load(&debug.is_on) && !atomic_load(&debug.sink);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_tracked_heap *cairn_memory_tracker_heap(void)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
     if (!cairn_heap_is_asked() || heap)
@@ -104,26 +110,26 @@ static void set_flag(struct cairn_tracked_heap *heap, bool on)
 CAIRN_API int memory_tracker_init(bool debug_on, bool enable_backtrace)
 {
     cairn_heap_make_ready();
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     atomic_store(&debug.is_on, debug_on);
     if (!heap)
         return fail("init: ", why_not());
     set_flag(heap, enable_backtrace);
-    say("live, its state is in ", heap->state.file.path);
-    say("backtraces are ", enable_backtrace ? "on" : "off");
+    cairn_memory_tracker_say("live, its state is in ", heap->state.file.path);
+    cairn_memory_tracker_say("backtraces are ", enable_backtrace ? "on" : "off");
     return MEMORY_TRACKER_OK;
 }
 
 CAIRN_API void memory_tracker_set_backtrace_enabled(bool enabled)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     if (heap)
         set_flag(heap, enabled);
 }
 
 CAIRN_API bool memory_tracker_is_backtrace_enabled(void)
 {
-    const struct cairn_tracked_heap *heap = present();
+    const struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     return heap && cairn_heap_state_has(&heap->state, CAIRN_HEAP_STACKS_ON);
 }
 
@@ -131,7 +137,7 @@ CAIRN_API bool memory_tracker_is_backtrace_enabled(void)
  * gone. */
 CAIRN_API int memory_tracker_set_depth(unsigned depth)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     if (depth < 1 || depth > CAIRN_HEAP_FRAMES)
         return fail("set_depth: ", MEMORY_TRACKER_E_ARG);
     if (!heap)
@@ -148,7 +154,7 @@ CAIRN_API int memory_tracker_hook(const char *const *libraries, size_t n)
     int code = cairn_heap_choose(libraries, n, &said);
     if (code != MEMORY_TRACKER_OK)
         return fail("hook: ", code);
-    say("hook: ", said);
+    cairn_memory_tracker_say("hook: ", said);
     return MEMORY_TRACKER_OK;
 }
 
@@ -160,7 +166,7 @@ CAIRN_API int memory_tracker_unhook(const char *const *libraries, size_t n)
 
 CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     struct cairn_heap_stats stats;
     if (!ret_stats || !heap)
         return fail("get_stats: ", ret_stats ? why_not() : MEMORY_TRACKER_E_ARG);
@@ -174,7 +180,7 @@ CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats)
 
 CAIRN_API void memory_tracker_reset_stats(void)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     if (heap)
         cairn_heap_stats_reset(heap);
 }
@@ -201,10 +207,22 @@ static void move_text(char *to, struct cairn_heap_out *out)
     to[n] = 0;
 }
 
-/* In a block of the real malloc, so that any free(3) takes it, which is none of the program's. */
+char *cairn_memory_tracker_hand_over(struct cairn_heap_out *out)
+{
+    char *text = out->failed ? NULL : cairn_heap_real.malloc(out->text.n + 1);
+    if (text) {
+        move_text(text, out);
+        cairn_heap_handed_put(text);
+    }
+    cairn_heap_out_done(out);
+    if (!text)
+        errno = ENOMEM;
+    return text;
+}
+
 static char *hand_over(enum cairn_heap_report_form form, int mark)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     struct cairn_heap_out out = {.fd = -1};
     if (!heap) {
         errno = ENOTSUP;
@@ -216,15 +234,7 @@ static char *hand_over(enum cairn_heap_report_form form, int mark)
         return NULL;
     }
     report(heap, form, since, &out);
-    char *text = out.failed ? NULL : cairn_heap_real.malloc(out.text.n + 1);
-    if (text) {
-        move_text(text, &out);
-        cairn_heap_handed_put(text);
-    }
-    cairn_heap_out_done(&out);
-    if (!text)
-        errno = ENOMEM;
-    return text;
+    return cairn_memory_tracker_hand_over(&out);
 }
 
 CAIRN_API char *memory_tracker_get_leak_report(void)
@@ -251,7 +261,7 @@ CAIRN_API char *memory_tracker_get_leaks_json_since(int mark)
  * call, in such a handler, it fails. */
 CAIRN_THREAD_BLOCK_ACCESS CAIRN_API int memory_tracker_mark(void)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     struct cairn_heap_own *own = heap ? cairn_heap_call_begin(&heap, cairn_heap_sp()) : NULL;
     uint32_t mark = own ? cairn_heap_epoch_mark(heap) : 0;
     if (own)
@@ -305,7 +315,7 @@ static int replace(struct cairn_tracked_heap *heap, const char *path)
 
 CAIRN_API int memory_tracker_dump_leak_report(const char *path)
 {
-    struct cairn_tracked_heap *heap = present();
+    struct cairn_tracked_heap *heap = cairn_memory_tracker_heap();
     struct cairn_sys_stat found;
     int failed;
     if (!path || !*path || !heap)
@@ -317,7 +327,7 @@ CAIRN_API int memory_tracker_dump_leak_report(const char *path)
         failed = replace(heap, path);
     }
     if (failed == 0) {
-        say("a leak report is in ", path);
+        cairn_memory_tracker_say("a leak report is in ", path);
         return MEMORY_TRACKER_OK;
     }
     int code = failed == ENOMEM ? MEMORY_TRACKER_E_NOMEM : MEMORY_TRACKER_E_IO;
@@ -344,6 +354,8 @@ CAIRN_API const struct cairn_tracker *cairn_tracker(void)
         memory_tracker_mark,
         memory_tracker_get_leak_report_since,
         memory_tracker_get_leaks_json_since,
+        memory_tracker_get_lost_report,
+        memory_tracker_get_lost_json,
     };
     return &tracker;
 }

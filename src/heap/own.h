@@ -143,12 +143,17 @@ static inline void cairn_heap_set_own(struct cairn_heap_own *own)
 #define cairn_heap_mine        (cairn_mine()->heap_own)
 #define cairn_heap_hot         cairn_heap_own_or_nobody(cairn_mine()->heap_own)
 #define cairn_heap_starting_at (cairn_mine()->starting_at)
+#define cairn_heap_disabled    0u
 #else
 extern _Thread_local struct cairn_heap_own *cairn_heap_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern _Thread_local struct cairn_heap_own *cairn_heap_hot
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern _Thread_local uintptr_t cairn_heap_starting_at
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* How many scopes of __lsan_disable() the calling thread is in: lsan.c. Not among what a fork
+ * wipes. */
+extern _Thread_local uint32_t cairn_heap_disabled
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void cairn_heap_set_own(struct cairn_heap_own *own);
 #endif

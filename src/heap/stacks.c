@@ -104,7 +104,7 @@ static uint64_t write_log(struct cairn_heap_stacks *stacks, struct cairn_tracked
     log->n_shared = (uint16_t) new->n_shared;
     log->n = (uint16_t)n;
     log->end = (uint8_t) new->end;
-    log->flags = new->is_caller ? CAIRN_HEAP_LOG_CALLER : 0;
+    log->flags = new->flags;
     log->n_cut = (uint16_t)(new->n_cut < UINT16_MAX ? new->n_cut : UINT16_MAX);
     log->n_modules = n_modules;
     for (uint32_t i = 0; i < n; i++)
@@ -147,6 +147,45 @@ uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_tr
     *ret_is_new = stacks->n > n;
     cairn_lock_give(&stacks->lock);
     return number;
+}
+
+/* Its record as it was written. False: it has none. */
+static bool read_log(const struct cairn_heap_stacks *stacks,
+                     const struct cairn_tracked_state *state, uint32_t number,
+                     struct cairn_heap_log *ret_log)
+{
+    uint64_t at =
+        atomic_load_explicit(&cairn_heap_stacks_at(stacks, number)->log, memory_order_acquire);
+    const char *chunk =
+        at ? cairn_heap_state_at(state, (uint32_t)(at >> CAIRN_HEAP_CHUNK_BITS)) : NULL;
+    if (!chunk)
+        return false;
+    memcpy(ret_log, chunk + (at & (CAIRN_HEAP_CHUNK - 1)), sizeof(*ret_log));
+    return true;
+}
+
+/* The hash is not that of a stack of these two frames: there is no code at UINTPTR_MAX - 1. */
+uint32_t cairn_heap_stacks_ignored(struct cairn_heap_stacks *stacks,
+                                   struct cairn_tracked_state *state,
+                                   struct cairn_heap_modules *modules, uint32_t number)
+{
+    uint64_t seed = atomic_load_explicit(&stacks->seed, memory_order_relaxed);
+    uint64_t hash =
+        cairn_heap_hash_step(cairn_heap_hash_step(seed, UINTPTR_MAX - 1), (uintptr_t)number);
+    uint32_t known = cairn_heap_stacks_find(stacks, hash);
+    struct cairn_heap_log log = {.flags = CAIRN_HEAP_LOG_CALLER};
+    bool is_new;
+    if (known)
+        return known;
+    (void)(number && read_log(stacks, state, number, &log));
+    uint32_t n = (uint32_t)log.n_shared + log.n;
+    const struct cairn_heap_new_stack new = {.n = n,
+                                             .n_shared = n,
+                                             .base = n ? number : 0,
+                                             .n_cut = log.n_cut,
+                                             .end = log.end,
+                                             .flags = log.flags | CAIRN_HEAP_LOG_IGNORED};
+    return cairn_heap_stacks_add(stacks, state, modules, hash, &new, &is_new);
 }
 
 bool cairn_heap_stacks_init(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state)

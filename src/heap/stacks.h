@@ -48,7 +48,7 @@ struct cairn_heap_new_stack {
     uint32_t n, n_shared, base;
     uint32_t n_cut;
     int end;
-    bool is_caller; /* no stack was taken: CAIRN_HEAP_LOG_CALLER */
+    uint8_t flags; /* enum cairn_heap_log_flag */
 };
 
 /* Makes number 0. False: no room. */
@@ -96,6 +96,11 @@ static inline uint32_t cairn_heap_stacks_find(const struct cairn_heap_stacks *st
 uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                                struct cairn_heap_modules *modules, uint64_t hash,
                                const struct cairn_heap_new_stack *new, bool *ret_is_new);
+
+/* The number of the same stack for blocks that are ignored (CAIRN_HEAP_LOG_IGNORED). 0: no room. */
+uint32_t cairn_heap_stacks_ignored(struct cairn_heap_stacks *stacks,
+                                   struct cairn_tracked_state *state,
+                                   struct cairn_heap_modules *modules, uint32_t number);
 
 /* The counts of a stack that has a number. */
 static inline struct cairn_heap_stack *cairn_heap_stacks_at(const struct cairn_heap_stacks *stacks,

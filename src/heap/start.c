@@ -24,6 +24,8 @@ _Thread_local struct cairn_heap_own *cairn_heap_hot
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) = &cairn_heap_nobody;
 _Thread_local uintptr_t cairn_heap_starting_at
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+_Thread_local uint32_t cairn_heap_disabled
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 void cairn_heap_set_own(struct cairn_heap_own *own)
 {

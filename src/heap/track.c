@@ -178,7 +178,7 @@ static uint32_t number_of_caller(struct cairn_tracked_heap *heap, uintptr_t ret)
     uint64_t seed = atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
     uint64_t hash = cairn_heap_hash_step(cairn_heap_hash_step(seed, UINTPTR_MAX), ret);
     const struct cairn_heap_new_stack new = {
-        .frames = &frame, .n = 1, .end = CAIRN_END_MAX_FRAMES, .is_caller = true};
+        .frames = &frame, .n = 1, .end = CAIRN_END_MAX_FRAMES, .flags = CAIRN_HEAP_LOG_CALLER};
     return find_or_add(heap, hash, &new);
 }
 
@@ -310,6 +310,15 @@ BORN_HERE(cairn_heap_malloc_here, CAIRN_HEAP_KIND_MALLOC)
 BORN_HERE(cairn_heap_new_here, CAIRN_HEAP_KIND_NEW)
 BORN_HERE(cairn_heap_new_array_here, CAIRN_HEAP_KIND_NEW_ARRAY)
 
+/* Without room for one more stack the block has none, and is ignored all the same. */
+static uint32_t ignored(struct cairn_tracked_heap *heap, uint32_t stack)
+{
+    uint32_t number = cairn_heap_stacks_ignored(&heap->stacks, &heap->state, &heap->modules, stack);
+    return number || stack == 0
+               ? number
+               : cairn_heap_stacks_ignored(&heap->stacks, &heap->state, &heap->modules, 0);
+}
+
 /* Of all blocks, or of some. */
 CAIRN_THREAD_BLOCK_ACCESS static void born_by_call(struct cairn_heap_own *own, void *block,
                                                    uint64_t bytes, unsigned kind,
@@ -318,10 +327,14 @@ CAIRN_THREAD_BLOCK_ACCESS static void born_by_call(struct cairn_heap_own *own, v
     uint64_t mean = own->heap->settings.sample_bytes;
     /* Those that are recorded of a few each look at the clock. */
     own->until_tick = mean || own->until_tick == 0 ? 0 : own->until_tick - 1;
-    if (mean == 0 || cairn_heap_sample_takes(&own->sampler, mean, bytes))
-        note_birth(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
-    else
+    if (mean == 0 || cairn_heap_sample_takes(&own->sampler, mean, bytes)) {
+        uint32_t stack = cairn_heap_stack_of(own, caller);
+        if (__builtin_expect(cairn_heap_disabled != 0, 0))
+            stack = ignored(own->heap, stack);
+        note_birth(own, block, bytes, kind, stack);
+    } else {
         own->last_va = 0;
+    }
     cairn_heap_call_end(own);
 }
 

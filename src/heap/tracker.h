@@ -25,6 +25,8 @@ struct cairn_tracker {
     int (*mark)(void);
     char *(*get_leak_report_since)(int mark);
     char *(*get_leaks_json_since)(int mark);
+    char *(*get_lost_report)(void);
+    char *(*get_lost_json)(void);
 };
 
 /* memory_tracker_strerror() */

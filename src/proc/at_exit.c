@@ -11,11 +11,16 @@
 #include "base/error.h"
 #include "proc/ptrace.h"
 
-enum { EVENT_AT = 16 };
+enum { EVENT_AT = 16, PAUSE_TRIES = 1000 };
+
+static bool seize(int pid)
+{
+    return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(long)PTRACE_O_TRACEEXIT) == 0;
+}
 
 int cairn_at_exit_seize(int pid, struct cairn_at_exit *ret_exit, struct cairn_err *err)
 {
-    if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(long)PTRACE_O_TRACEEXIT) < 0)
+    if (!seize(pid))
         return cairn_fail_os(err, errno, "process %d: cannot be held at its end (ptrace)", pid);
     *ret_exit = (struct cairn_at_exit){.pid = pid};
     return CAIRN_OK;
@@ -58,6 +63,43 @@ void cairn_at_exit_let_go(struct cairn_at_exit *at_exit)
         return;
     at_exit->at = CAIRN_AT_EXIT_RUNS;
     (void)ptrace(PTRACE_CONT, at_exit->pid, NULL, NULL);
+}
+
+/* A signal that is about to reach it does so. */
+static bool detach(struct cairn_at_exit *e, int status)
+{
+    long with = status >> EVENT_AT == 0 ? WSTOPSIG(status) : 0;
+    if (status >> EVENT_AT == PTRACE_EVENT_EXIT) {
+        e->at = CAIRN_AT_EXIT_STANDS;
+        return false;
+    }
+    return ptrace(PTRACE_DETACH, e->pid, NULL, with) == 0;
+}
+
+bool cairn_at_exit_pause(struct cairn_at_exit *at_exit)
+{
+    const struct timespec pause = {.tv_nsec = CAIRN_NS_PER_MS};
+    int status;
+    if (at_exit->at != CAIRN_AT_EXIT_RUNS || ptrace(PTRACE_INTERRUPT, at_exit->pid, NULL, NULL) < 0)
+        return false;
+    for (int i = 0; i < PAUSE_TRIES; i++) {
+        pid_t got = waitpid(at_exit->pid, &status, WNOHANG | __WALL);
+        if (got == at_exit->pid && WIFSTOPPED(status))
+            return detach(at_exit, status);
+        if (got != 0 && !(got < 0 && errno == EINTR)) {
+            at_exit->at = CAIRN_AT_EXIT_ENDED;
+            at_exit->status = got > 0 ? status : 0;
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* Where it has ended meanwhile, waitpid(2) says so. */
+void cairn_at_exit_resume(struct cairn_at_exit *at_exit)
+{
+    (void)seize(at_exit->pid);
 }
 
 void cairn_at_exit_drop(struct cairn_at_exit *at_exit)

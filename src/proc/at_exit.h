@@ -13,6 +13,8 @@
 #ifndef CAIRN_PROC_AT_EXIT_H
 #define CAIRN_PROC_AT_EXIT_H
 
+#include <stdbool.h>
+
 #include <cairn/error.h>
 
 enum cairn_at_exit_turn { CAIRN_AT_EXIT_RUNS, CAIRN_AT_EXIT_STANDS, CAIRN_AT_EXIT_ENDED };
@@ -33,6 +35,11 @@ void cairn_at_exit_serve(void *at_exit); /* the same, for cairn_child_release() 
 
 /* It goes on to end. */
 void cairn_at_exit_let_go(struct cairn_at_exit *at_exit);
+
+/* Lets it go untraced for a while, so that another tracer of this thread can stop all of it. False:
+ * it stands, has ended, or does not stop within a second; then it is traced as before. */
+bool cairn_at_exit_pause(struct cairn_at_exit *at_exit);
+void cairn_at_exit_resume(struct cairn_at_exit *at_exit);
 
 /* Kills a child that could not be started, and waits for its end. */
 void cairn_at_exit_drop(struct cairn_at_exit *at_exit);

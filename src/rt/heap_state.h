@@ -224,8 +224,10 @@ struct cairn_heap_log {
 
 enum cairn_heap_log_flag {
     CAIRN_HEAP_LOG_GUESSED = 1, /* there is a guessed frame among them */
-    CAIRN_HEAP_LOG_CALLER = 2   /* no stack was taken: its one frame is the caller of the allocation
+    CAIRN_HEAP_LOG_CALLER = 2,  /* no stack was taken: its one frame is the caller of the allocation
                                    function */
+    CAIRN_HEAP_LOG_IGNORED = 4  /* of blocks that the program says are no leaks, when they are born
+                                   (__lsan_disable()); the stack `base` is the same otherwise */
 };
 
 /*
@@ -355,6 +357,8 @@ enum cairn_heap_loss {
     CAIRN_HEAP_LOSS_MISMATCHED,  /* new freed by free, malloc by delete, new[] by delete */
     CAIRN_HEAP_LOSS_OVERLAP,     /* a block where another one is live: two in one granule */
     CAIRN_HEAP_LOSS_MAPPING,     /* a mapping made or unmade that could not be recorded */
+    CAIRN_HEAP_LOSS_CHECK,       /* looks for lost blocks that the program asked for (__lsan_do_...)
+                                    and nobody made */
     CAIRN_HEAP_LOSSES = 16
 };
 

@@ -11,7 +11,10 @@
 struct listing {
     struct cairn_lost_search *search;
     struct cairn_reach *reach; /* gets the suspects, or all blocks in the first pass */
-    size_t next;               /* suspect of the pass before */
+    const struct cairn_heap_view *view;
+    uint32_t stack;  /* the last one that was asked for: */
+    bool is_ignored; /* is it of blocks that are no leaks? */
+    size_t next;     /* suspect of the pass before */
     size_t n_kept;
     uint32_t n_all; /* blocks of `reach` that were gone through */
     struct cairn_err *err;
@@ -27,6 +30,7 @@ void cairn_lost_search_done(struct cairn_lost_search *search)
     cairn_reach_free(search->reach);
     cairn_free(search->suspects.items);
     cairn_free(search->doubtful.items);
+    cairn_free(search->ignored.vas);
 }
 
 int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
@@ -107,6 +111,8 @@ static void feed_words(const struct cairn_lost_search *s)
         cairn_reach_word(s->reach, s->threads.words[i].word);
     for (size_t i = 0; i < s->kernel.n; i++)
         cairn_reach_word(s->reach, s->kernel.words[i].word);
+    for (size_t i = 0; i < s->ignored.n; i++)
+        cairn_reach_word(s->reach, s->ignored.vas[i]);
 }
 
 static int flood(struct cairn_lost_search *s, struct cairn_err *err)
@@ -172,6 +178,27 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
     return code;
 }
 
+/* Neighbours often have one stack. */
+static bool is_ignored(struct listing *l, uint32_t stack)
+{
+    struct cairn_heap_record record;
+    if (stack == l->stack)
+        return l->is_ignored;
+    l->stack = stack;
+    l->is_ignored = cairn_heap_view_record(l->view, stack, &record) &&
+                    (record.head.flags & CAIRN_HEAP_LOG_IGNORED);
+    return l->is_ignored;
+}
+
+/* In later passes such a block is no suspect, and so what is in it counts. */
+static int add_ignored(struct cairn_lost_ignored *to, uint64_t va)
+{
+    if (cairn_grow((void **)&to->vas, &to->cap, to->n + 1, sizeof *to->vas) < 0)
+        return CAIRN_E_NOMEM;
+    to->vas[to->n++] = va;
+    return CAIRN_OK;
+}
+
 static void add_block(void *ctx, const struct cairn_heap_block *block)
 {
     struct listing *l = ctx;
@@ -180,6 +207,8 @@ static void add_block(void *ctx, const struct cairn_heap_block *block)
     l->search->n_blocks++;
     l->search->bytes += block->size;
     l->code = cairn_reach_add(l->reach, block->va, block->size, l->err);
+    if (l->code == CAIRN_OK && is_ignored(l, block->stack))
+        l->code = add_ignored(&l->search->ignored, block->va);
 }
 
 /* The blocks that the pass did not reach, or did by doubtful pointers alone. */
@@ -223,11 +252,13 @@ int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *er
     int code = begin(search, &l, &heap, err);
     if (code < 0)
         return code;
+    l.view = &heap->states[0].view;
     code = each_block(&l, heap, add_block);
     if (code == CAIRN_OK)
         code = cairn_reach_seal(search->reach, err);
     if (code == CAIRN_OK)
         code = look(search, &search->reach->blocks, false, CAIRN_LOST_STOP_RUNNING, err);
+    search->ignored.n = 0; /* the first pass alone has them among what it reaches */
     if (code == CAIRN_OK)
         code = each_block(&l, heap, judge_block);
     cairn_heap_free(heap);

@@ -36,6 +36,10 @@ struct cairn_lost_search {
     struct cairn_reach_blocks blocks; /* of the last pass: all of them */
     struct cairn_reach *reach; /* of the last pass: the suspects of the pass before, or all */
     struct cairn_lost_suspects suspects, doubtful;
+    struct cairn_lost_ignored {
+        uint64_t *vas;
+        size_t n, cap;
+    } ignored;     /* blocks of the first pass that the program says are no leaks: roots */
     bool has_gaps; /* the table may lack blocks: memory between blocks may hold pointers */
     uint64_t n_blocks, bytes;         /* of the first pass */
     size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */

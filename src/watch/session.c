@@ -23,6 +23,7 @@
 #include "proc/child.h"
 #include "rt/heap_state.h"
 #include "rt/program.h"
+#include "watch/asked.h"
 #include "watch/heap.h"
 #include "watch/missed.h"
 
@@ -35,7 +36,9 @@ struct cairn_heap_session {
     int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
     int pid;  /* that was started; 0: none */
     bool holds_exit;
-    struct cairn_at_exit at_exit;          /* with holds_exit */
+    struct cairn_at_exit at_exit; /* with holds_exit */
+    struct cairn_asked asked;
+    bool is_paused;                        /* at_exit, until there is an answer */
     bool is_kept;                          /* the folder outlives the session */
     struct cairn_heap_missed_list *missed; /* NULL: nothing is looked for */
     char *env[VARIABLES_MAX + 1];          /* ends with NULL */
@@ -138,6 +141,9 @@ int cairn_heap_session_new(const struct cairn_heap_opts *opts,
     if (s->lock >= 0)
         (void)flock(s->lock, LOCK_SH);
     s->holds_exit = o.hold_exit;
+    s->asked = (struct cairn_asked){.listener = -1, .asker = -1};
+    if (o.answer)
+        cairn_asked_open(&s->asked, s->folder);
     if (!set_all(s, &o, library)) {
         cairn_heap_session_free(s);
         return cairn_fail(err, CAIRN_E_LIMIT, "LD_PRELOAD is too long");
@@ -165,6 +171,7 @@ void cairn_heap_session_free(struct cairn_heap_session *s)
 {
     if (!s)
         return;
+    cairn_asked_close(&s->asked, s->folder);
     if (!s->is_kept)
         remove_folder(s->folder, s->lock);
     if (s->lock >= 0)
@@ -271,6 +278,32 @@ void cairn_heap_session_let_go(struct cairn_heap_session *session)
 {
     if (session->holds_exit)
         cairn_at_exit_let_go(&session->at_exit);
+}
+
+int cairn_heap_session_fd(const struct cairn_heap_session *s)
+{
+    return s->asked.listener;
+}
+
+int cairn_heap_session_asked(struct cairn_heap_session *s, int *ret_pid,
+                             enum cairn_heap_asked_kind *ret_kind)
+{
+    enum cairn_heap_ask_kind kind;
+    if (!cairn_asked_next(&s->asked, ret_pid, &kind))
+        return 0;
+    s->is_paused = s->holds_exit && *ret_pid == s->pid && cairn_at_exit_pause(&s->at_exit);
+    *ret_kind = (enum cairn_heap_asked_kind)kind;
+    return 1;
+}
+
+void cairn_heap_session_answer(struct cairn_heap_session *s, enum cairn_heap_asked_verdict verdict,
+                               int exit_status)
+{
+    const struct cairn_heap_answer answer = {(uint32_t)verdict, (uint32_t)exit_status};
+    if (s->is_paused)
+        cairn_at_exit_resume(&s->at_exit);
+    s->is_paused = false;
+    cairn_asked_answer(&s->asked, &answer);
 }
 
 void cairn_heap_session_look(struct cairn_heap_session *s)

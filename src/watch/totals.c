@@ -109,6 +109,7 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_unknown_frees += h->loss_blocks[CAIRN_HEAP_LOSS_UNKNOWN];
     t->n_inherited_frees += h->loss_blocks[CAIRN_HEAP_LOSS_INHERITED];
     t->n_mismatched += h->loss_blocks[CAIRN_HEAP_LOSS_MISMATCHED];
+    t->n_unmade_checks += h->loss_blocks[CAIRN_HEAP_LOSS_CHECK];
     t->n_mapped += h->live_maps;
     t->mapped_bytes += h->live_map_bytes;
     t->peak_mapped_bytes += h->peak_map_bytes;
@@ -274,6 +275,8 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");
     add_loss(&line, t.n_mismatched, "blocks freed by another function than belongs to them");
+    add_loss(&line, t.n_unmade_checks,
+             "looks for lost blocks that the program asked for and nobody made (heap run --lost)");
     add_loss(&line, t.n_unrecorded_maps, "mappings NOT RECORDED");
     add_loss(&line, t.n_changed, "entries passed over that the process changed meanwhile");
     add_loss(&line, t.n_damaged, "damaged entries passed over");

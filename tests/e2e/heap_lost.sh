@@ -68,6 +68,18 @@ same "values of a profile" "$(ask 'j["values"]')" \
 same "the bytes of a list in a profile" "$(awk '/lose_list/ { n += $NF } END { print n }' lost.txt)" 48000
 "$CAIRN" heap lost --consistent -o lost.pb.gz "$pid" >out 2>log
 same "the profile is there already" $? 1
+"$CAIRN" heap report --lost --top 0 --json "$pid" >out 2>log || fail "heap report --lost" log
+same "what is lost, in a report" "$(ask '(j["lost"]["bytes"], j["lost"]["blocks"])')" "(50558, 1011)"
+same "what is lost of each stack" \
+    "$(ask 'sorted(r["lost_bytes"] for r in j["top"]["live_bytes"] if r["lost_bytes"])[-3:]')" "[304, 1505, 48000]"
+same "in the first table alone" "$(ask '[r for r in j["top"]["peak_bytes"] if "lost_bytes" in r]')" "[]"
+"$CAIRN" heap report --lost --top 0 "$pid" >out 2>log || fail "heap report --lost" log
+has out "50.6 kB in 1,011 blocks lost, from 6 stacks" "a report's sum"
+grep -q "48.0 kB lost  get (heap_lost.c:[0-9]*) < lose_list" out || fail "a report's column" out
+has log "the process ran on" "a report's look"
+"$CAIRN" heap report --lost run.heap >out 2>log && fail "a report of a file"
+"$CAIRN" heap report --lost --by function "$pid" >out 2>log
+same "by function" $? 2
 "$CAIRN" heap lost --module nothing --min 1k --older-than 0 "$pid" >out 2>log
 has out "No lost blocks found." "of no module"
 end

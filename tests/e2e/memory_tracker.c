@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <memory_tracker.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,64 @@ static void child(void)
     free(block);
 }
 
+/* What a call leaves on the stack is no part of the case. */
+__attribute__((noinline)) static void wipe(void)
+{
+    volatile char room[16 << 10];
+    for (size_t i = 0; i < sizeof(room); i++)
+        room[i] = 0;
+}
+
+__attribute__((noinline)) static void lose_buffer(void)
+{
+    char *volatile block = make_buffer(4002);
+    memset(block, 0, 4002);
+    block = NULL;
+    (void)block;
+}
+
+static volatile int n_ended;
+
+static void on_child(int number)
+{
+    (void)number;
+    n_ended = n_ended + 1;
+}
+
+/* The child that finds it leaves no trace: no signal, nothing to wait for, no block. */
+static void lost(void)
+{
+    static char *volatile kept;
+    CHECK(signal(SIGCHLD, on_child) != SIG_ERR);
+    CHECK(memory_tracker_init(true, true) == 0);
+    kept = make_buffer(4003);
+    CHECK(kept);
+    lose_buffer();
+    wipe();
+    struct memory_stats before = stats_of();
+    char *json = memory_tracker_get_lost_json();
+    FILE *file = fopen("lost.json", "w");
+    CHECK(json && file && fputs(json, file) >= 0 && fclose(file) == 0);
+    char *text = memory_tracker_get_lost_report();
+    CHECK(text && strstr(text, "4.0 kB in 1 block lost, from 1 stack") &&
+          strstr(text, "lose_buffer"));
+    free(json);
+    free(text);
+    CHECK(stats_of().current_bytes - before.current_bytes < 8192); /* stdio's own */
+    CHECK(n_ended == 0);
+    CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+/* Without the command that looks. */
+static void no_command(void)
+{
+    CHECK(memory_tracker_init(true, true) == 0);
+    errno = 0;
+    CHECK(memory_tracker_get_lost_report() == NULL && errno == ENOENT);
+    errno = 0;
+    CHECK(memory_tracker_get_lost_json() == NULL && errno == ENOENT);
+}
+
 static void is_not_live(void)
 {
     struct memory_stats stats;
@@ -306,6 +365,10 @@ static void is_not_live(void)
     CHECK(memory_tracker_get_leaks_json() == NULL && errno == ENOTSUP);
     CHECK(memory_tracker_get_leak_report_since(0) == NULL && errno == ENOTSUP);
     CHECK(memory_tracker_mark() == code);
+    errno = 0;
+    CHECK(memory_tracker_get_lost_report() == NULL && errno == ENOTSUP);
+    errno = 0;
+    CHECK(memory_tracker_get_lost_json() == NULL && errno == ENOTSUP);
 }
 
 static void say(void)
@@ -319,9 +382,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"basics", basics}, {"itself", itself},       {"reset", reset}, {"depth", depth},
-                 {"dump", dump},     {"threads", threads},     {"marks", marks}, {"child", child},
-                 {"say", say},       {"not_live", is_not_live}};
+    } cases[] = {{"basics", basics},        {"itself", itself}, {"reset", reset},
+                 {"depth", depth},          {"dump", dump},     {"threads", threads},
+                 {"marks", marks},          {"child", child},   {"say", say},
+                 {"not_live", is_not_live}, {"lost", lost},     {"no_command", no_command}};
     for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(*cases); i++)
         if (strcmp(cases[i].name, argv[1]) == 0) {
             cases[i].run();

@@ -60,6 +60,42 @@ assert frame["function"] == "make_buffer" and frame["module"].endswith("/memory_
 assert [f["function"] for f in leak["frames"] if "function" in f][-1] == "_start", leak
 assert len(frame["build_id"]) == 40 and int(frame["offset"], 16) > 0, frame' || fail "the JSON" leaks.json
 
+# What is lost, by a child that executes the command; where that is missing, that is said.
+for how in linked either; do
+    [ $how = linked ] && preload= || preload=$BUILD/libcairn-heap.so
+    LD_PRELOAD=$preload run "$how: lost" ./$how/memory_tracker lost
+    python3 -c 'import json
+d = json.load(open("lost.json"))
+assert d["lost"] == {"bytes": 4002, "blocks": 1, "stacks": 1}, d["lost"]
+row, = d["lost_stacks"]
+names = [line["function"] for frame in row["frames"] for line in frame["lines"]]
+assert "lose_buffer" in names and names[-1] == "_start", names' || fail "$how: what is lost, as JSON" lost.json
+done
+mkdir alone
+cp -L "$BUILD/libcairn-heap.so.0" alone/
+LD_LIBRARY_PATH=$PWD/alone run "no command" ./linked/memory_tracker no_command
+has log 'get_lost_report: the cairn command is missing: it is looked for beside this library' "no command"
+mkdir -p lib bin
+mv alone/libcairn-heap.so.0 lib/
+printf '#!/bin/sh\necho "cairn: no"; exit 1\n' >bin/cairn
+chmod +x bin/cairn
+cat >failing.c <<'PROGRAM'
+#include <errno.h>
+#include <memory_tracker.h>
+#include <stdio.h>
+int main(void)
+{
+    memory_tracker_init(true, true);
+    int has_report = memory_tracker_get_lost_report() != NULL;
+    printf("%d %d ok\n", has_report, errno == EIO);
+    return 0;
+}
+PROGRAM
+gcc -O1 -I "$SRC/include" -o failing failing.c -L "$BUILD" -lcairn-heap || fail "failing.c"
+LD_LIBRARY_PATH=$PWD/lib run "a command that fails" ./failing
+has out '0 1 ok' "a command that fails"
+has log 'get_lost_report: cairn: no' "a command that fails"
+
 # The same as from outside, but for what only debug information knows.
 cat >both.c <<'PROGRAM'
 #include <memory_tracker.h>
