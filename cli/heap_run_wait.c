@@ -34,12 +34,13 @@ static void wait_a_while(int of_children, const struct cairn_heap_session *sessi
         (void)!read(of_children, &info, sizeof info);
 }
 
-/* Everybody who asks by now. */
+/* Those who ask by now; of many a few, so that the command's end is not kept waiting. */
 static void answer(const struct cli_run *run)
 {
+    enum { AT_A_TIME = 8 };
     enum cairn_heap_asked_kind kind;
     int pid;
-    while (cairn_heap_session_asked(run->session, &pid, &kind))
+    for (int i = 0; i < AT_A_TIME && cairn_heap_session_asked(run->session, &pid, &kind); i++)
         cli_run_look_asked(run, pid, kind);
 }
 

@@ -123,4 +123,28 @@ os.environ.pop("LD_PRELOAD", None)
 PYTHON
 run 0 --lost --fail-over 100M -- $py stranger.py
 hasnt log "Traceback" "questions that make no sense"
+
+# Who answers may go away, or say what makes no sense: the program goes on.
+mkdir -m 700 states
+cat >answers.py <<'PYTHON'
+import os, socket, struct, subprocess
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind("states/ask")
+s.listen()
+env = dict(os.environ, CAIRN_HEAP_DIR=os.path.abspath("states"), LD_PRELOAD=os.environ["TRACKER"])
+for answer in (None, b"x", struct.pack("<II", 2, 23), struct.pack("<II", 7, 0)):
+    program = subprocess.Popen(["./known", "ask"], env=env, stdout=subprocess.PIPE, text=True)
+    asked, _ = s.accept()
+    assert struct.unpack("<II", asked.recv(100)) == (2, 0)
+    if answer:
+        asked.send(answer)
+    asked.close()
+    asked, _ = s.accept()  # before its destructors
+    assert struct.unpack("<II", asked.recv(100)) == (3, 0)
+    asked.close()
+    print(program.communicate(timeout=60)[0].split()[-1], end=" ")
+PYTHON
+TRACKER=$(dirname "$CAIRN")/libcairn-heap.so $py answers.py >out 2>log || fail "answers" log
+same "answers that make no sense" "$(cat out)" "0 0 1 0 "
+
 finish "$n_checks checks of LeakSanitizer's interface"
