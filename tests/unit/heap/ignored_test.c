@@ -22,11 +22,13 @@ static struct cairn_heap_log log_of(uint32_t stack)
     return log;
 }
 
-/* Blocks of one place: outside, inside twice, and outside again. */
+/* Blocks of one place: outside, inside twice, and outside again. The counter is volatile, for a
+ * loop that is unrolled has several places. */
 static void bear(char blocks[4][64])
 {
-    for (int i = 0; i < 4; i++) {
-        set_disabled(i == 1 || i == 2 ? 1 : 0);
+    static const uint32_t scopes[] = {0, 1, 1, 0};
+    for (volatile int i = 0; i < 4; i++) {
+        set_disabled(scopes[i]);
         one_way(blocks[i]);
     }
 }
