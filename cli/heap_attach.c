@@ -119,6 +119,10 @@ static void put_json(const struct job *job, const struct cairn_attach_report *r)
     cairn_json_u64(&json, "modules", r->n_modules);
     cairn_json_bool(&json, "again", r->again);
     cairn_json_u64(&json, "code_bytes", r->code_bytes);
+    cairn_json_bool(&json, "older_known", r->older == CAIRN_OLDER_LISTED);
+    cairn_json_u64(&json, "older_blocks", r->n_older);
+    cairn_json_u64(&json, "older_bytes", r->older_bytes);
+    cairn_json_u64(&json, "older_unread_bytes", r->older_unread_bytes);
     cairn_json_close(&json, '}');
     fwrite(out.data, 1, out.size, stdout);
     cairn_buffer_done(&out);
@@ -146,6 +150,27 @@ static void add_ways(struct cairn_buffer *out, const struct cairn_attach_report 
     cairn_buffer_str(out, *between == ',' ? ")" : "");
 }
 
+static void add_older(struct cairn_buffer *out, const struct cairn_attach_report *r)
+{
+    cairn_buffer_str(out, "; ");
+    if (r->older == CAIRN_OLDER_UNKNOWN)
+        cairn_buffer_str(out, "blocks from before are NOT KNOWN: only glibc's malloc lets them be "
+                              "found (--why)");
+    if (r->older == CAIRN_OLDER_SAMPLED)
+        cairn_buffer_str(out, "blocks from before are not listed with --sample");
+    if (r->older != CAIRN_OLDER_LISTED)
+        return;
+    cli_add_counted(out, r->n_older, "block");
+    cairn_buffer_str(out, " (");
+    cli_add_size(out, r->older_bytes);
+    cairn_buffer_str(out, ") from before");
+    if (r->older_unread_bytes) {
+        cairn_buffer_str(out, ", ");
+        cli_add_size(out, r->older_unread_bytes);
+        cairn_buffer_str(out, " of the heap NOT READ");
+    }
+}
+
 static void put_attached(const struct job *job, const struct cairn_attach_report *r)
 {
     struct cairn_buffer out = {0};
@@ -164,6 +189,7 @@ static void put_attached(const struct job *job, const struct cairn_attach_report
         cairn_buffer_str(&out, "; ");
         cli_add_counted(&out, r->n_modules, "module");
     }
+    add_older(&out, r);
     printf("%s\n", cairn_buffer_text(&out));
     cairn_buffer_done(&out);
 }

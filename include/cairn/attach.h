@@ -35,6 +35,13 @@ struct cairn_attach_opts {
     void *say_context;
 };
 
+/* What is known of the blocks that are older than the tracker. */
+enum cairn_attach_older {
+    CAIRN_OLDER_UNKNOWN, /* the allocator is not glibc's, or its structures were not found */
+    CAIRN_OLDER_LISTED,
+    CAIRN_OLDER_SAMPLED /* only some blocks are recorded (sample_bytes): none from before */
+};
+
 /* What was done. Set .size. */
 struct cairn_attach_report {
     size_t size;
@@ -49,6 +56,9 @@ struct cairn_attach_report {
     uint32_t n_modules;                   /* that the process has loaded */
     uint32_t again;                       /* the tracker was there from an earlier attach */
     uint64_t code_bytes;                  /* of ours that stay mapped after a detach */
+    uint32_t older;                       /* enum cairn_attach_older */
+    uint64_t n_older, older_bytes;        /* blocks from before, and what they can hold */
+    uint64_t older_unread_bytes;          /* of the heap: overwritten, or changed too often */
 };
 
 /*

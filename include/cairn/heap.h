@@ -80,6 +80,9 @@ struct cairn_heap_totals {
     uint64_t n_paused;    /* processes that were not recorded for a time: cairn_heap_record() */
     uint64_t n_unmade_checks; /* looks for lost blocks that programs asked for
                                  (__lsan_do_leak_check()), and nobody made */
+    /* Of the n_late ones those whose blocks from before are known, how many of these live, and the
+     * bytes of the heap in which they were not found. */
+    uint64_t n_late_known, n_older, older_bytes, older_unread_bytes;
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 

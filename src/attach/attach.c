@@ -6,12 +6,14 @@
  *     outside    modules, functions, plans          nothing is touched
  *     our thread library, notes, islands, start     nothing leads to them yet
  *     outside    the functions, one store each      deaths first, then births
+    both       blocks from before (older.c)       each look at the heap is from outside
  */
 #include <limits.h>
 #include <string.h>
 
 #include "attach/image.h"
 #include "attach/job.h"
+#include "attach/older.h"
 #include "attach/place.h"
 #include "base/error.h"
 
@@ -215,7 +217,11 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
         result = bring_all(job, &granule_bits, err);
     if (result == CAIRN_OK)
         result = start(job, granule_bits, err);
-    return result < 0 ? result : divert(job, err);
+    if (result == CAIRN_OK)
+        result = divert(job, err);
+    if (result == CAIRN_OK)
+        cairn_attach_list_older(job);
+    return result;
 }
 
 static int work(int pid, const struct cairn_attach_opts *opts,

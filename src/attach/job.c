@@ -108,8 +108,8 @@ int cairn_attach_end(struct cairn_attach_job *job, int result,
 
 int cairn_attach_enter(struct cairn_attach_job *job, struct cairn_err *err)
 {
-    if (job->has_foothold)
-        return CAIRN_OK;
+    if (job->has_foothold && job->foothold.thread.tid)
+        return CAIRN_OK; /* else it ran something, and ended with that */
     int result = cairn_foothold_open(&job->target, job->ledger.room_va, &job->foothold, err);
     if (result < 0)
         return result;
@@ -140,8 +140,8 @@ int cairn_attach_read_late(struct cairn_attach_job *job, struct cairn_err *err)
     if (result < 0)
         return result;
     if (late.version != CAIRN_LATE_VERSION || late.size < sizeof late ||
-        !is_code_of(job, (void *)late.start) || !is_code_of(job, (void *)late.record) ||
-        !is_code_of(job, (void *)late.end))
+        !is_code_of(job, (void *)late.older) || !is_code_of(job, (void *)late.start) ||
+        !is_code_of(job, (void *)late.record) || !is_code_of(job, (void *)late.end))
         return cairn_fail(err, CAIRN_E_FORMAT,
                           "pid %d: the tracker in it is damaged, or of another version of cairn",
                           job->target.pid);

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "formats/format.h"
 
+static const char BEFORE[] = "[before attach]";
+
 enum { REASON_BYTES = 64, HEX_BYTES = 2 * 64 + 1 };
 
 static const struct {
@@ -156,6 +158,21 @@ static bool shared_part(const struct adding *a, uint32_t base, uint32_t n, uint3
     return true;
 }
 
+/* A frame of its own, so that these blocks are told from those whose stack is not known. */
+static uint32_t add_before(struct adding *a)
+{
+    struct cairn_profile_function function = {.name = text(a, BEFORE, strlen(BEFORE))};
+    function.system_name = function.name;
+    struct cairn_profile_line line = {0};
+    struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
+    line.function = a->failed ? UINT32_MAX : cairn_profile_add_function(a->p, &function);
+    uint32_t number =
+        line.function == UINT32_MAX ? UINT32_MAX : cairn_profile_add_frame(a->p, &frame, &line, 1);
+    uint32_t stack = number == UINT32_MAX ? UINT32_MAX : cairn_profile_add_stack(a->p, 0, number);
+    a->failed |= stack == UINT32_MAX;
+    return stack;
+}
+
 static void add_stack(struct adding *a, uint32_t stack)
 {
     struct cairn_heap_record record;
@@ -166,6 +183,8 @@ static void add_stack(struct adding *a, uint32_t stack)
         a->view->n_damaged += stack != 0;
         return;
     }
+    if (record.head.flags & CAIRN_HEAP_LOG_BEFORE)
+        at = add_before(a);
     enum cairn_frame_how how =
         record.head.flags & CAIRN_HEAP_LOG_GUESSED ? CAIRN_HOW_FP_GUESS : CAIRN_HOW_CFI;
     for (uint32_t i = 0; i < record.head.n && !a->failed; i++)

@@ -133,6 +133,13 @@ void cairn_heap_count_undo_free(struct cairn_tracked_heap *heap, uint32_t number
                               memory_order_relaxed);
 }
 
+void cairn_heap_count_undo_birth(struct cairn_tracked_heap *heap, uint32_t number,
+                                 struct cairn_heap_share share)
+{
+    const struct cairn_heap_share less = {-share.blocks, -share.bytes}; /* sums wrap around */
+    cairn_heap_count_large(heap, number, less, false);
+}
+
 void cairn_heap_count_temporary(struct cairn_tracked_heap *heap, uint32_t number, uint64_t blocks)
 {
     atomic_fetch_add_explicit(&stack_at(heap, number)->n_temporary, (uint32_t)blocks,

@@ -41,6 +41,9 @@ void cairn_heap_count_directly(struct cairn_tracked_heap *heap, uint32_t stack,
 /* A block that was counted as freed was not. */
 void cairn_heap_count_undo_free(struct cairn_tracked_heap *heap, uint32_t stack,
                                 struct cairn_heap_share share);
+/* Blocks that were counted as born were not. */
+void cairn_heap_count_undo_birth(struct cairn_tracked_heap *heap, uint32_t stack,
+                                 struct cairn_heap_share share);
 /* So many of those that were counted as freed were temporary. */
 void cairn_heap_count_temporary(struct cairn_tracked_heap *heap, uint32_t stack, uint64_t blocks);
 

@@ -47,6 +47,7 @@ struct cairn_tracked_heap {
     _Atomic(int64_t) mark_bytes;  /* the header's live_bytes at the last high-water mark */
     struct cairn_heap_shadow shadow;
     struct cairn_heap_empty empty;
+    _Atomic(uint32_t) older; /* the stack of blocks from before (heap/late_older.h); 0: none yet */
 };
 
 /* Makes a state as `settings` ask, on pages of its own. NULL: it cannot be. */

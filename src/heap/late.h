@@ -86,6 +86,8 @@ struct cairn_late_settings {
     char dir[CAIRN_LATE_DIR_BYTES];
 };
 
+struct cairn_late_older;
+
 struct cairn_late {
     uint32_t version, size; /* of this structure; later versions add fields at the end */
     const struct cairn_late_row *rows;
@@ -99,6 +101,9 @@ struct cairn_late {
     void (*end)(void);
     /* The address of the state's first byte once start() is done; else NULL. */
     const void *(*state)(void);
+    /* Blocks from before, once the functions are diverted (heap/late_older.h). 0, or a negative
+     * code. In a thread as start(). */
+    int (*older)(struct cairn_late_older *older);
 };
 
 CAIRN_API extern const struct cairn_late cairn_late;

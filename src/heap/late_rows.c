@@ -115,4 +115,5 @@ CAIRN_API const struct cairn_late cairn_late = {
     .record = cairn_late_record,
     .end = cairn_late_end,
     .state = cairn_late_state,
+    .older = cairn_late_older,
 };

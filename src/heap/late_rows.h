@@ -19,6 +19,7 @@ int cairn_late_start(const struct cairn_late_settings *settings);
 void cairn_late_record(bool on);
 void cairn_late_end(void);
 const void *cairn_late_state(void);
+int cairn_late_older(struct cairn_late_older *older);
 
 /* Takes all blocks for freed. Beside calls of the program's. */
 struct cairn_tracked_heap;

@@ -74,6 +74,7 @@ static int start(const struct cairn_late_settings *given)
     }
     atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_LIVE | CAIRN_HEAP_LATE);
     atomic_store(&heap->state.header->paused, 0);
+    atomic_store(&heap->state.header->older, 0);
     cairn_heap_next_turn(heap->state.header);
     atomic_store(&cairn_late_records, true);
     return MEMORY_TRACKER_OK;

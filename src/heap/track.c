@@ -214,8 +214,14 @@ static void bury(struct cairn_tracked_heap *heap, uint64_t va, uint64_t entry)
     uint64_t bytes = cairn_heap_entry_size(entry);
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = cairn_heap_large_take(&heap->large, va);
+    uint32_t stack = cairn_heap_entry_stack(entry);
+    if (stack && stack == atomic_load_explicit(&heap->older, memory_order_relaxed)) {
+        /* It was gone when it was added, or is this one, which was not recorded yet. */
+        cairn_heap_count_undo_birth(heap, stack, (struct cairn_heap_share){1, bytes});
+        return;
+    }
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_OVERLAP, bytes);
-    cairn_heap_count_large(heap, cairn_heap_entry_stack(entry),
+    cairn_heap_count_large(heap, stack,
                            cairn_heap_live_share(va, bytes, heap->settings.sample_bytes), true);
 }
 

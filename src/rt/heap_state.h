@@ -226,8 +226,9 @@ enum cairn_heap_log_flag {
     CAIRN_HEAP_LOG_GUESSED = 1, /* there is a guessed frame among them */
     CAIRN_HEAP_LOG_CALLER = 2,  /* no stack was taken: its one frame is the caller of the allocation
                                    function */
-    CAIRN_HEAP_LOG_IGNORED = 4  /* of blocks that the program says are no leaks, when they are born
+    CAIRN_HEAP_LOG_IGNORED = 4, /* of blocks that the program says are no leaks, when they are born
                                    (__lsan_disable()); the stack `base` is the same otherwise */
+    CAIRN_HEAP_LOG_BEFORE = 8   /* of blocks that are older than the tracker: it has no frames */
 };
 
 /*
@@ -400,6 +401,10 @@ struct cairn_heap_header {
     char command[256];  /* as /proc/PID/cmdline, cut */
     uint64_t pid_space; /* the number of /proc/PID/ns/pid: in which `pid` counts; 0: not known */
     _Atomic(uint32_t) paused; /* enum cairn_heap_pause; written by others, who add to the turn */
+    /* The stack of blocks that are older than the tracker, and bytes of the heap in which they were
+     * not found; 0: they are not known. */
+    _Atomic(uint32_t) older;
+    _Atomic(uint64_t) older_unread_bytes;
     /* On a line of its own, for all threads look at it with each block. */
     _Alignas(64) union {
         _Atomic(uint64_t) turn_and_peak;

@@ -81,6 +81,18 @@ static void add_errors(struct errors *errors, const struct cairn_heap_state *sta
     errors->peak += error_squared(state, peak_of(state, live));
 }
 
+/* Blocks that are older than the tracker. */
+static void add_older(struct cairn_heap_totals *t, const struct cairn_heap_state *state)
+{
+    const struct cairn_heap_header *h = &state->view.header;
+    if (!(h->flags & CAIRN_HEAP_LATE) || !h->older || h->older >= state->sums.n)
+        return;
+    t->n_late_known++;
+    t->n_older += (uint64_t)state->sums.values[h->older][CAIRN_HEAP_INUSE_OBJECTS];
+    t->older_bytes += (uint64_t)state->sums.values[h->older][CAIRN_HEAP_INUSE_SPACE];
+    t->older_unread_bytes += h->older_unread_bytes;
+}
+
 static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state *state)
 {
     const struct cairn_heap_header *h = &state->view.header;
@@ -119,6 +131,7 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_apart += (h->flags & CAIRN_HEAP_APART) != 0;
     t->n_other_names += (h->flags & CAIRN_HEAP_OTHER_NAMES) != 0;
     t->n_late += (h->flags & CAIRN_HEAP_LATE) != 0;
+    add_older(t, state);
     t->n_chosen += (h->flags & CAIRN_HEAP_CHOSEN) != 0;
     t->n_paused += (h->paused & CAIRN_HEAP_WAS_PAUSED) != 0;
     bool was_running = h->flags & CAIRN_HEAP_WAS_RUNNING;
@@ -222,8 +235,21 @@ static void add_loss(struct line *line, uint64_t n, const char *what)
 static void add_all_recorded(struct line *line, const struct cairn_heap_totals *t)
 {
     bool of_tracked = t->n_untracked || t->n_not_asked;
-    add(line, "; every block%s recorded%s", of_tracked ? " of tracked programs" : "",
-        t->n_late ? " since the tracker came, older ones are NOT KNOWN" : "");
+    const char *since = t->n_late == 0                ? ""
+                        : t->n_late_known < t->n_late ? " since the tracker came, older ones are "
+                                                        "NOT KNOWN"
+                                                      : " since the tracker came";
+    add(line, "; every block%s recorded%s", of_tracked ? " of tracked programs" : "", since);
+}
+
+static void add_known_older(struct line *line, const struct cairn_heap_totals *t)
+{
+    if (t->n_late_known)
+        add(line, "; %llu blocks of %llu bytes from before the tracker",
+            (unsigned long long)t->n_older, (unsigned long long)t->older_bytes);
+    if (t->older_unread_bytes)
+        add(line, ", %llu bytes of the heap NOT READ for more of them",
+            (unsigned long long)t->older_unread_bytes);
 }
 
 int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_profile *profile,
@@ -250,7 +276,9 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
              t.n_not_asked < t.n_processes)
         add_all_recorded(&line, &t);
     else
-        add_loss(&line, t.n_late, "processes whose blocks from before the tracker are NOT KNOWN");
+        add_loss(&line, t.n_late - t.n_late_known,
+                 "processes whose blocks from before the tracker are NOT KNOWN");
+    add_known_older(&line, &t);
     if (t.sample_bytes)
         add(&line,
             "; one block in %llu bytes recorded, at random: sums are estimates, with a standard "

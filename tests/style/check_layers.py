@@ -29,6 +29,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf, tracker states"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
+    "arena": ("base", "blocks of glibc's malloc, out of its own structures"),
     "reach": ("base", "which blocks of a heap pointers reach"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
@@ -46,7 +47,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
-    "attach": ("base elf proc hook heap", "own threads in a running process"),
+    "attach": ("base elf proc hook arena heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Find: the main arena, by the links of its empty bins, and the ring of the others. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "arena/layout.h"
+#include "base/error.h"
+
+enum {
+    EMPTY_LEAST = 20,           /* bins that are empty: of 127, most are */
+    DATA_MAX = 1 << 26,         /* bytes of a module's data that are looked at */
+    OVERLAP = ARENA_BYTES + 64, /* of two looks: an arena may lie across */
+    ARENAS_MAX = 1 << 14,
+    TRIES_MAX = 1 << 16 /* of one look: data that is made to look like bins */
+};
+
+static bool is_empty_bin(const uint8_t *at, uint64_t va)
+{
+    uint64_t links[2];
+    memcpy(links, at, sizeof links);
+    return links[0] == va - 16 && links[1] == va - 16;
+}
+
+/* 64 MiB times n, and a head of 0x20 (up to 2.34) or 0x30 bytes. */
+static bool is_thread_arena(uint64_t va)
+{
+    uint64_t at = va & ((UINT64_C(1) << ARENA_HEAP_BITS) - 1);
+    return at == 0x20 || at == 0x30;
+}
+
+static uint64_t word_at(const uint8_t *arena, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, arena + at, sizeof word);
+    return word;
+}
+
+static bool is_main(const uint8_t *arena, uint64_t va)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < ARENA_N_BINS; i++) {
+        size_t at = ARENA_BINS + 16 * (size_t)i;
+        n += is_empty_bin(arena + at, va + at);
+    }
+    uint64_t next = word_at(arena, ARENA_NEXT), top = word_at(arena, ARENA_TOP);
+    uint64_t mem = word_at(arena, ARENA_SYSTEM_MEM);
+    return n >= EMPTY_LEAST && (next == va || is_thread_arena(next)) && top && top % 16 == 0 &&
+           mem >= ARENA_PAGE && mem <= word_at(arena, ARENA_MAX_SYSTEM_MEM);
+}
+
+/* An empty bin is found first; the arena begins so many bins before. */
+static bool find_in(const uint8_t *bytes, size_t n, uint64_t va, uint64_t *ret_va)
+{
+    unsigned n_tries = 0;
+    for (size_t at = ARENA_BINS; at + 16 <= n; at += 8) {
+        if (!is_empty_bin(bytes + at, va + at))
+            continue;
+        for (unsigned i = 0; i < ARENA_N_BINS && n_tries < TRIES_MAX; i++, n_tries++) {
+            size_t back = ARENA_BINS + 16 * (size_t)i;
+            if (back > at || n - (at - back) < ARENA_BYTES)
+                continue;
+            if (is_main(bytes + at - back, va + at - back)) {
+                *ret_va = va + at - back;
+                return true;
+            }
+        }
+        at += 8;
+    }
+    return false;
+}
+
+static bool find_main(struct cairn_arena_walking *w, const struct cairn_arena_region *region)
+{
+    uint64_t low = region->low, high = region->high;
+    high = high - low > DATA_MAX ? low + DATA_MAX : high;
+    while (low < high) {
+        size_t n = high - low < CAIRN_ARENA_BUFFER ? (size_t)(high - low) : CAIRN_ARENA_BUFFER;
+        if (w->space->read(w->space->context, low, w->buffer, n) &&
+            find_in(w->buffer, n, low, &w->main_va))
+            return true;
+        low += n <= OVERLAP || low + n == high ? n : n - OVERLAP;
+    }
+    return false;
+}
+
+int cairn_arena_find(struct cairn_arena_walking *w)
+{
+    for (size_t i = 0; i < w->space->n && !w->main_va; i++)
+        if (w->space->regions[i].kind == CAIRN_ARENA_DATA)
+            find_main(w, &w->space->regions[i]);
+    if (!w->main_va)
+        return cairn_fail(w->err, CAIRN_E_MISSING,
+                          "no arena of glibc's malloc (2.30 to 2.41, 64 bit) in its data");
+    uint64_t va = w->main_va;
+    int result;
+    do {
+        result = cairn_arena_push(w, &w->arenas, &w->n_arenas, &w->cap_arenas, va);
+        if (result < 0 || !cairn_arena_word(w->space, va + ARENA_NEXT, &va))
+            break;
+        for (size_t i = 1; i < w->n_arenas; i++)
+            if (w->arenas[i] == va)
+                return CAIRN_OK; /* a ring without the main arena */
+    } while (va != w->main_va && is_thread_arena(va) && w->n_arenas < ARENAS_MAX);
+    return result;
+}
