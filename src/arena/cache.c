@@ -19,6 +19,8 @@ enum {
     CACHE_HOLDS = CACHE_BYTES + 8, /* of its chunk of 0x290 bytes */
     LINKS_MAX = 1 << 16,           /* of one list: its count has 16 bits */
     AGAIN_MAX = 8,                 /* a thread may change the list meanwhile */
+    LINKS_A_BLOCK = 16,
+    LINKS_LEAST = 1 << 10,
     MASK_SHIFT = 12
 };
 
@@ -83,28 +85,30 @@ static bool next_of(const struct cairn_arena_walking *w, uint64_t va, uint64_t h
     return is_chunk(w, *ret_chunk, size);
 }
 
+/* All lists together are no longer than there are chunks, but for those that are read again. */
+static bool may_go_on(struct cairn_arena_walking *w)
+{
+    return w->n_linked++ < LINKS_A_BLOCK * ((uint64_t)w->walk->n + LINKS_LEAST);
+}
+
 /* One list, from its first link on, which is not masked. `ret_whole`: it ended as a list does. */
 static int follow(struct cairn_arena_walking *w, uint64_t first_va, uint64_t head, uint64_t size,
                   bool *ret_whole)
 {
-    uint64_t link, chunk;
-    *ret_whole = cairn_arena_word(w->space, first_va, &link) && link == 0;
-    if (!link || *ret_whole)
+    uint64_t chunk = 0, mark = 0;
+    *ret_whole = cairn_arena_word(w->space, first_va, &chunk) && chunk == 0;
+    if (*ret_whole || !chunk || !is_chunk(w, chunk - head, size))
         return CAIRN_OK;
-    chunk = link - head;
-    if (!is_chunk(w, chunk, size))
-        return CAIRN_OK;
-    for (unsigned i = 0; i < LINKS_MAX; i++) {
+    chunk -= head;
+    for (unsigned i = 0; chunk && chunk != mark && i < LINKS_MAX && may_go_on(w); i++) {
         int result = cairn_arena_push(w, &w->cached, &w->n_cached, &w->cap_cached, chunk);
         if (result < 0)
             return result;
+        mark = (i & (i - 1)) == 0 ? chunk : mark; /* a loop comes back to it */
         if (!next_of(w, chunk + CHUNK_HEAD, head, size, &chunk))
             return CAIRN_OK;
-        if (chunk == 0) {
-            *ret_whole = true;
-            return CAIRN_OK;
-        }
     }
+    *ret_whole = chunk == 0;
     return CAIRN_OK;
 }
 

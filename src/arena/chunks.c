@@ -10,11 +10,11 @@
 #include "arena/layout.h"
 
 enum {
-    SMALL_READ = 1 << 12,    /* behind a chunk that is longer than the buffer */
-    AGAIN_MAX = 4,           /* reads of one place, */
-    BACK_MAX = 64,           /* each from a chunk farther back: 1, 4, 16, 63 */
-    CHAIN_LEAST = 12,        /* chunks that make a chain */
-    STEP_WORDS_MAX = 1 << 24 /* places that are tried for a chain, in all of one part */
+    SMALL_READ = 1 << 12, /* behind a chunk that is longer than the buffer */
+    AGAIN_MAX = 4,        /* reads of one place, */
+    BACK_MAX = 64,        /* each from a chunk farther back: 1, 4, 16, 63 */
+    CHAIN_LEAST = 12,     /* chunks that make a chain */
+    TRIED_MAX = 1 << 24   /* places that are tried for a chain, in all */
 };
 
 static const uint64_t part_max = UINT64_C(1) << 46; /* of the main arena: what there is of memory */
@@ -31,9 +31,8 @@ struct chain {
     bool is_heap;
     uint64_t read_va; /* of what is in the buffer */
     size_t n_read;
-    uint64_t at;     /* the chunk */
-    uint64_t before; /* the one before it, whose use is not known yet; 0: none */
-    uint32_t n_steps;
+    uint64_t at;                    /* the chunk */
+    uint64_t before;                /* the one before it, whose use is not known yet; 0: none */
     struct passed passed[BACK_MAX]; /* the last ones, a ring */
     size_t n_passed;
     uint64_t farthest; /* where it went wrong */
@@ -113,8 +112,13 @@ static uint64_t find_chain(struct chain *c, uint64_t from)
 {
     uint64_t end = c->top ? c->top : c->high;
     for (uint64_t at = from + CHUNK_ALIGN; at < end; at += CHUNK_ALIGN) {
-        if (++c->n_steps > STEP_WORDS_MAX)
+        uint64_t ignored;
+        if (++c->w->n_tried > TRIED_MAX)
             break;
+        if (!read_size(c, at, &ignored)) {
+            at = (at | (ARENA_PAGE - 1)) + 1 - CHUNK_ALIGN; /* the page is not there */
+            continue;
+        }
         if (is_chain(c, at))
             return at;
     }

@@ -46,7 +46,9 @@ struct cairn_arena_walking {
     size_t n_arenas, cap_arenas;
     uint64_t *cached; /* addresses of chunks that look as if they were in use */
     size_t n_cached, cap_cached;
-    uint8_t *buffer; /* of CAIRN_ARENA_BUFFER bytes, for whoever needs it */
+    uint64_t n_linked; /* links that were followed */
+    uint64_t n_tried;  /* places that might have been chunks */
+    uint8_t *buffer;   /* of CAIRN_ARENA_BUFFER bytes, for whoever needs it */
     struct cairn_err *err;
 };
 

@@ -18,7 +18,8 @@ enum {
     EDGE = 1 << 16,    /* bytes at each end of a mapping that are looked at */
     TLS_MAX = 1 << 16, /* bytes in front of a thread pointer */
     THREADS_MAX = 1 << 15,
-    SELF_WORDS = 2 /* between the two words */
+    VOTERS_MAX = 64, /* the distance is the same for all */
+    SELF_WORDS = 2   /* between the two words */
 };
 
 static int compare(const void *x, const void *y)
@@ -91,7 +92,7 @@ static size_t vote(struct cairn_arena_walking *w, const struct cairn_arena_cache
                    const struct threads *threads, uint64_t *votes)
 {
     size_t best = 0;
-    for (size_t i = 0; i < threads->n; i++) {
+    for (size_t i = 0; i < threads->n && i < VOTERS_MAX; i++) {
         size_t n = read_tls(w, threads->pointers[i]);
         for (size_t back = 1; back <= n / 8; back++) {
             uint64_t word;
