@@ -200,6 +200,10 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "processes_apart", t.n_apart);
     cairn_json_u64(&json, "processes_other_names", t.n_other_names);
     cairn_json_u64(&json, "processes_late", t.n_late);
+    cairn_json_u64(&json, "processes_late_known", t.n_late_known);
+    cairn_json_u64(&json, "older_blocks", t.n_older);
+    cairn_json_u64(&json, "older_bytes", t.older_bytes);
+    cairn_json_u64(&json, "older_unread_bytes", t.older_unread_bytes);
     cairn_json_u64(&json, "processes_chosen", t.n_chosen);
     cairn_json_u64(&json, "processes_paused", t.n_paused);
     cairn_json_u64(&json, "untracked_programs", t.n_untracked);

@@ -73,6 +73,12 @@ same "idle: what it says is what is listed" "$(ask "'%d %d' % (j['older_blocks']
 same "idle: none is younger than a mark" "$(ask "j['blocks']")" 0
 "$CAIRN" heap report "$pid" >out 2>err || fail "report" err
 has out "[before attach]" "report"
+"$CAIRN" heap holds --dominators "$pid" >out 2>err || fail "holds" err
+has out "all in " "holds: the array that has them"
+"$CAIRN" heap lost "$pid" >out 2>err || fail "lost" err
+has out "No lost blocks found." "lost"
+"$CAIRN" heap diff "$pid" "$pid" >out 2>err || fail "diff" err
+has out "No stack has more or less than before." "diff"
 exact idle
 # The next attach reads the heap anew.
 "$CAIRN" heap detach "$pid" >out 2>log || fail "detach" log

@@ -394,6 +394,70 @@ static void links_to_untracked_programs_are_resolved_when_they_were_recorded(voi
     unlink(target);
 }
 
+static void add_before(void)
+{
+    uint32_t before = test_heap_stack(&t.h, 0, 0, NULL, 0);
+    test_heap_log(&t.h, before)->flags = CAIRN_HEAP_LOG_BEFORE;
+    test_heap_counts(&t.h, before)->n_allocs = 1;
+    test_heap_counts(&t.h, before)->alloc_bytes = 24;
+    test_heap_block(&t.h, 0x100080, cairn_heap_entry(0x100080, before, 24, KIND, 0));
+    test_heap_header(&t.h)->flags |= CAIRN_HEAP_LATE;
+    test_heap_header(&t.h)->older = before;
+    test_heap_header(&t.h)->older_unread_bytes = 64;
+}
+
+static const char *name_of_only_frame(const struct cairn_profile *p, uint32_t stack)
+{
+    const struct cairn_profile_frame *frame = &p->frames[p->stacks[stack].frame];
+    assert_int_equal(p->stacks[stack].parent, 0);
+    return cairn_strings_get(&p->strings, p->functions[p->lines[frame->lines].function].name);
+}
+
+static void blocks_from_before_the_tracker_have_a_stack_of_their_own(void **state)
+{
+    (void)state;
+    add_before();
+    struct cairn_heap *heap = read_it();
+    struct cairn_heap_totals totals = {.size = sizeof totals};
+    struct cairn_profile *profile;
+    struct cairn_heap_leak *leaks;
+    struct cairn_err err;
+    char text[PATH];
+    size_t n;
+    cairn_heap_totals(heap, &totals);
+    assert_int_equal(totals.n_late_known, 1);
+    assert_int_equal(totals.n_older, 1);
+    assert_int_equal(totals.older_bytes, 24);
+    assert_int_equal(totals.older_unread_bytes, 64);
+    assert_ok(cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, &err), err);
+    assert_int_equal(n, 3);
+    assert_int_equal(leaks[2].bytes, 24);
+    assert_null(leaks[2].cut);
+    assert_string_equal(name_of_only_frame(profile, leaks[2].stack), "[before attach]");
+    cairn_heap_quality_text(heap, profile, text, sizeof text);
+    assert_contains(text, "since the tracker came; 1 blocks of 24 bytes from before the tracker, "
+                          "64 bytes of the heap NOT READ");
+    cairn_heap_leaks_free(leaks);
+    cairn_profile_free(profile);
+    cairn_heap_free(heap);
+}
+
+static void what_is_older_is_not_known_where_nobody_looked(void **state)
+{
+    (void)state;
+    add_before();
+    test_heap_header(&t.h)->older = 0;
+    struct cairn_heap *heap = read_it();
+    struct cairn_profile *profile;
+    struct cairn_err err;
+    char text[PATH];
+    assert_ok(cairn_heap_profile(heap, NULL, &profile, &err), err);
+    cairn_heap_quality_text(heap, profile, text, sizeof text);
+    assert_contains(text, "older ones are NOT KNOWN");
+    cairn_profile_free(profile);
+    cairn_heap_free(heap);
+}
+
 static void an_older_callers_program_is_filled_as_far_as_it_goes(void **state)
 {
     (void)state;
@@ -420,6 +484,10 @@ int main(void)
             links_to_untracked_programs_are_resolved_when_they_were_recorded, set_up, tear_down),
         cmocka_unit_test(an_older_callers_program_is_filled_as_far_as_it_goes),
         cmocka_unit_test_setup_teardown(filters_keep_what_they_say, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blocks_from_before_the_tracker_have_a_stack_of_their_own,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_older_is_not_known_where_nobody_looked, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(mappings_are_summed_by_stack_and_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_of_a_sample_are_estimates_with_an_error, set_up,
                                         tear_down),
