@@ -258,6 +258,22 @@ int cairn_foothold_close(struct cairn_foothold *foothold, struct cairn_err *err)
     return result < 0 ? result : end;
 }
 
+/* A thread that our thread makes: none of the program's is held for it. */
+static int make_worker(struct cairn_foothold *foothold, struct cairn_stilled *ret_worker,
+                       struct cairn_err *err)
+{
+    const struct cairn_stilled *ours = &foothold->thread;
+    struct cairn_stilled worker = {.pid = ours->pid, .call_va = ours->call_va};
+    int result = clone_thread(&foothold->thread, &worker.tid, err);
+    if (result == CAIRN_OK)
+        result = find_newborn(worker.pid, &worker.tid, err);
+    if (result == CAIRN_OK)
+        result = cairn_hold_adopt(&worker, err);
+    if (result == CAIRN_OK)
+        *ret_worker = worker;
+    return result;
+}
+
 int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
                        int timeout_ms, int *ret_value, struct cairn_err *err)
 {
@@ -276,9 +292,12 @@ int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t
     if (result < 0)
         return result;
     foothold->keeps_room = true;
-    result = cairn_hold_run(&foothold->thread, &entry, timeout_ms, ret_value, err);
+    struct cairn_stilled worker;
+    result = make_worker(foothold, &worker, err);
+    if (result < 0)
+        return result;
+    result = cairn_hold_run(&worker, &entry, timeout_ms, ret_value, err);
     if (result == CAIRN_E_FORMAT) /* it stands at its fault */
-        cairn_hold_exit(&foothold->thread, NULL);
-    foothold->thread.tid = 0;
+        cairn_hold_exit(&worker, NULL);
     return result;
 }

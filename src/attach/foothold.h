@@ -5,7 +5,7 @@
  * The thread library does not know it, and its thread pointer leads to zeros: what it runs must not
  * use TLS.
  *
- *     open -> (call | map | hand)* -> close, or keep and run, which ends it, too
+ *     open -> (call | map | hand | run)* -> close
  */
 #ifndef CAIRN_ATTACH_FOOTHOLD_H
 #define CAIRN_ATTACH_FOOTHOLD_H
@@ -53,9 +53,10 @@ int cairn_foothold_hand(struct cairn_foothold *foothold, int fd, int *ret_their_
                         struct cairn_err *err);
 int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struct cairn_err *err);
 
-/* The last of it: calls a function of the process, int fn(void *arg), at the end of which our
- * thread ends; -128 to 127 come back. What it stood on stays, at code_va: the next open() takes it.
- * CAIRN_E_FORMAT: a fault. CAIRN_E_LIMIT: it did not return in time, and is left to itself. */
+/* Calls a function of the process, int fn(void *arg), in a thread that ours makes, and that ends
+ * with it; -128 to 127 come back. What it stood on stays, at code_va: the next open() takes it.
+ * CAIRN_E_FORMAT: a fault. CAIRN_E_LIMIT: it did not return in time, and is left to itself: nothing
+ * else may be run. */
 int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t arg,
                        int timeout_ms, int *ret_value, struct cairn_err *err);
 

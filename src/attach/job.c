@@ -108,8 +108,8 @@ int cairn_attach_end(struct cairn_attach_job *job, int result,
 
 int cairn_attach_enter(struct cairn_attach_job *job, struct cairn_err *err)
 {
-    if (job->has_foothold && job->foothold.thread.tid)
-        return CAIRN_OK; /* else it ran something, and ended with that */
+    if (job->has_foothold)
+        return CAIRN_OK;
     int result = cairn_foothold_open(&job->target, job->ledger.room_va, &job->foothold, err);
     if (result < 0)
         return result;

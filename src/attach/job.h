@@ -44,7 +44,7 @@ int cairn_attach_end(struct cairn_attach_job *job, int result,
 __attribute__((format(printf, 2, 3))) void cairn_attach_say(const struct cairn_attach_job *job,
                                                             const char *fmt, ...);
 
-/* Enters the process unless that was done, and again after cairn_attach_run(). */
+/* Enters the process unless that was done. */
 int cairn_attach_enter(struct cairn_attach_job *job, struct cairn_err *err);
 
 /* Reads the library's table and checks that its functions are code. */

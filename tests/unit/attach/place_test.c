@@ -71,8 +71,6 @@ static void a_library_is_placed_and_runs(void **state)
     assert_true(cairn_image_find(&image, "cairn_placed_entry", &entry));
     assert_false(cairn_image_find(&image, "cairn_placed_absent", &pointer_vaddr));
     for (int i = 1; i <= 2; i++) {
-        if (i == 2)
-            assert_ok(cairn_foothold_open(&target, foothold.code_va, &foothold, &err), err);
         assert_ok(
             cairn_foothold_run(&foothold, base + entry, (uintptr_t)sum, PATIENCE_MS, &value, &err),
             err);
