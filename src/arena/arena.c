@@ -124,30 +124,47 @@ static int walk_heap(struct cairn_arena_walking *w, uint64_t heap, uint64_t aren
     return cairn_arena_chunks(w, &part, &end);
 }
 
+static bool is_known_heap(const struct cairn_arena_walking *w, uint64_t heap)
+{
+    for (size_t i = 0; i < w->n_heaps; i++)
+        if (w->heaps[i] == heap)
+            return true;
+    return false;
+}
+
+/* Heaps that do not lead to the one with the arena: what is missing of its sum. */
+static void tell_missing(struct cairn_arena_walking *w, uint64_t arena, uint64_t walked)
+{
+    uint64_t mem;
+    if (!cairn_arena_word(w->space, arena + ARENA_SYSTEM_MEM, &mem) || mem % ARENA_PAGE ||
+        mem >> ARENA_MEM_BITS || mem <= walked)
+        return;
+    w->walk->heap_bytes += mem - walked;
+    w->walk->unread_bytes += mem - walked;
+}
+
 /* A thread's arena: its heaps, from the one with the top back to the one with the arena. */
 static int walk_arena(struct cairn_arena_walking *w, uint64_t arena)
 {
     enum { HEAPS_MAX = 4096 };
-    const uint64_t mask = (UINT64_C(1) << ARENA_HEAP_BITS) - 1;
-    uint64_t top, info[2], first = arena & ~mask;
+    const uint64_t mask = (UINT64_C(1) << ARENA_HEAP_BITS) - 1, first = arena & ~mask;
+    const uint64_t before = w->walk->heap_bytes;
+    uint64_t top = 0, info[2];
     if (!cairn_arena_word(w->space, arena + ARENA_TOP, &top))
         return CAIRN_OK;
     uint64_t heap = top & ~mask;
-    for (size_t i = 0; i < HEAPS_MAX; i++) {
-        const struct cairn_arena_region *region = cairn_arena_region_of(w->space, heap);
-        if (!region || !w->space->read(w->space->context, heap, info, sizeof info) ||
-            info[0] != arena || (info[1] & mask))
+    for (size_t i = 0; i < HEAPS_MAX; i++, heap = info[1]) {
+        if (!cairn_arena_region_of(w->space, heap) ||
+            !w->space->read(w->space->context, heap, info, sizeof info) || info[0] != arena ||
+            (info[1] & mask) || is_known_heap(w, heap))
             break;
-        for (size_t k = 0; k < w->n_heaps; k++)
-            if (w->heaps[k] == heap)
-                return CAIRN_OK; /* a loop */
         int result = cairn_arena_push(w, &w->heaps, &w->n_heaps, &w->cap_heaps, heap);
         if (result == CAIRN_OK)
             result = walk_heap(w, heap, arena, top);
         if (result < 0 || heap == first)
             return result;
-        heap = info[1];
     }
+    tell_missing(w, arena, w->walk->heap_bytes - before);
     return CAIRN_OK;
 }
 

@@ -17,7 +17,7 @@ enum {
     TRIED_MAX = 1 << 24   /* places that are tried for a chain, in all */
 };
 
-static const uint64_t part_max = UINT64_C(1) << 46; /* of the main arena: what there is of memory */
+static const uint64_t part_max = UINT64_C(1) << ARENA_MEM_BITS;
 
 /* A chunk that was passed, and how many blocks there were then. */
 struct passed {

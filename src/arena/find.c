@@ -45,7 +45,8 @@ static bool is_main(const uint8_t *arena, uint64_t va)
     uint64_t next = word_at(arena, ARENA_NEXT), top = word_at(arena, ARENA_TOP);
     uint64_t mem = word_at(arena, ARENA_SYSTEM_MEM);
     return n >= EMPTY_LEAST && (next == va || is_thread_arena(next)) && top && top % 16 == 0 &&
-           mem >= ARENA_PAGE && mem <= word_at(arena, ARENA_MAX_SYSTEM_MEM);
+           mem >= ARENA_PAGE && mem >> ARENA_MEM_BITS == 0 &&
+           mem <= word_at(arena, ARENA_MAX_SYSTEM_MEM);
 }
 
 /* An empty bin is found first; the arena begins so many bins before. */
@@ -83,6 +84,17 @@ static bool find_main(struct cairn_arena_walking *w, const struct cairn_arena_re
     return false;
 }
 
+/* Huge pages for the heap (a tunable) put it elsewhere. */
+static void tell_unknown(struct cairn_arena_walking *w, uint64_t va)
+{
+    uint64_t mem;
+    if (!cairn_arena_word(w->space, va + ARENA_SYSTEM_MEM, &mem) || mem % ARENA_PAGE ||
+        mem >> ARENA_MEM_BITS)
+        return;
+    w->walk->heap_bytes += mem;
+    w->walk->unread_bytes += mem;
+}
+
 int cairn_arena_find(struct cairn_arena_walking *w)
 {
     for (size_t i = 0; i < w->space->n && !w->main_va; i++)
@@ -92,14 +104,18 @@ int cairn_arena_find(struct cairn_arena_walking *w)
         return cairn_fail(w->err, CAIRN_E_MISSING,
                           "no arena of glibc's malloc (2.30 to 2.41, 64 bit) in its data");
     uint64_t va = w->main_va;
-    int result;
+    int result = CAIRN_OK;
+    size_t n = 0;
     do {
-        result = cairn_arena_push(w, &w->arenas, &w->n_arenas, &w->cap_arenas, va);
+        if (va == w->main_va || is_thread_arena(va))
+            result = cairn_arena_push(w, &w->arenas, &w->n_arenas, &w->cap_arenas, va);
+        else
+            tell_unknown(w, va);
         if (result < 0 || !cairn_arena_word(w->space, va + ARENA_NEXT, &va))
             break;
         for (size_t i = 1; i < w->n_arenas; i++)
             if (w->arenas[i] == va)
                 return CAIRN_OK; /* a ring without the main arena */
-    } while (va != w->main_va && is_thread_arena(va) && w->n_arenas < ARENAS_MAX);
+    } while (va != w->main_va && ++n < ARENAS_MAX);
     return result;
 }

@@ -25,6 +25,7 @@ enum {
     ARENA_BYTES = 0x898,
     ARENA_HEAP_BITS = 26,
     ARENA_PAGE = 4096,
+    ARENA_MEM_BITS = 46, /* of all memory that there may be */
     CHUNK_ALIGN = 16,
     CHUNK_LEAST = 32,
     CHUNK_HEAD = 16,  /* up to what the program has */

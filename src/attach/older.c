@@ -11,10 +11,15 @@
 
 #include "arena/arena.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "heap/late_older.h"
 
-enum { PAGE = 4096, LIST_MAX = 1 << 20 /* blocks that are handed in at once: 16 MiB */ };
+enum {
+    PAGE = 4096,
+    LIST_MAX = 1 << 20, /* blocks that are handed in at once: 16 MiB */
+    LOOK_MS = 60000     /* for a heap of about 50 GB */
+};
 
 _Static_assert(sizeof(struct cairn_arena_block) == sizeof(struct cairn_late_older_block),
                "a list is handed in as it is");
@@ -25,10 +30,17 @@ struct listing {
     size_t n, cap;
 };
 
+/* One look at the heap: behind its deadline nothing can be read any more. */
+struct reading {
+    const struct cairn_target_process *target;
+    uint64_t deadline_ns;
+};
+
 static bool read_target(void *context, uint64_t va, void *out, size_t size)
 {
-    const struct cairn_target_process *target = context;
-    return cairn_target_read(target, va, out, size, NULL) == CAIRN_OK;
+    const struct reading *r = context;
+    return cairn_now_ns() < r->deadline_ns &&
+           cairn_target_read(r->target, va, out, size, NULL) == CAIRN_OK;
 }
 
 /* The mapping of code that has malloc; NULL: the ledger has none. */
@@ -80,7 +92,8 @@ static int look(struct listing *l, struct cairn_arena_walk *ret_walk, struct cai
     int result = cairn_target_look_again(&job->target, err);
     if (result == CAIRN_OK)
         result = find_regions(l, err);
-    const struct cairn_arena_space space = {read_target, &job->target, l->regions, l->n};
+    struct reading reading = {&job->target, cairn_now_ns() + (uint64_t)LOOK_MS * CAIRN_NS_PER_MS};
+    const struct cairn_arena_space space = {read_target, &reading, l->regions, l->n};
     if (result == CAIRN_OK)
         result = cairn_arena_walk(&space, ret_walk, err);
     if (result == CAIRN_OK)

@@ -93,6 +93,27 @@ static void a_ring_that_loops_ends(void **state)
     assert_all_live();
 }
 
+static void an_arena_at_another_place_is_told_in_bytes(void **state)
+{
+    (void)state;
+    uint64_t other = in(TEST_ARENA_MAPPED, 0x5000 - 0x898);
+    test_arena_put(&t, in(TEST_ARENA_HEAP, 0x30 + 0x870), other);
+    test_arena_put(&t, other + 0x870, in(TEST_ARENA_DATA, TEST_ARENA_MAIN));
+    test_arena_put(&t, other + 0x888, 0x7000);
+    assert_ok(test_arena_walk(&t, &walk, &err), err);
+    assert_int_equal(walk.unread_bytes, 0x7000);
+    assert_int_equal(walk.n_arenas, 2);
+}
+
+static void a_heap_that_belongs_to_no_arena_is_told_in_bytes(void **state)
+{
+    (void)state;
+    test_arena_put(&t, in(TEST_ARENA_HEAP, 0), 0);
+    assert_ok(test_arena_walk(&t, &walk, &err), err);
+    assert_int_equal(walk.unread_bytes, 0x4000);
+    assert_int_equal(walk.n, t.n_live - 2);
+}
+
 static void a_cache_that_loops_ends(void **state)
 {
     (void)state;
@@ -172,6 +193,8 @@ int main(void)
         CASE(a_head_that_was_overwritten_costs_what_is_around_it),
         CASE(what_is_missing_of_mapped_chunks_is_told),
         CASE(a_ring_that_loops_ends),
+        CASE(an_arena_at_another_place_is_told_in_bytes),
+        CASE(a_heap_that_belongs_to_no_arena_is_told_in_bytes),
         CASE(a_cache_that_loops_ends),
         CASE(heaps_that_loop_end),
         CASE(a_part_of_the_program_between_two_of_the_heap_is_passed),
