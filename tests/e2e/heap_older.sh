@@ -20,7 +20,9 @@ ask_it() {
     echo "$1" >&"${it[1]}"
     while read -r -t 60 line <&"${it[0]}"; do
         echo "$line"
-        [ "$1" = list ] && [ "$line" != end ] || break
+        if [ "$1" != list ] || [ "$line" = end ]; then
+            break
+        fi
     done >answer
 }
 start() { # COMMAND...
@@ -54,7 +56,8 @@ exact() { # CASE
     at_most "$libc_most" "${rest% *}" "$1: blocks beside its own"
     at_most $((libc_most * 4200)) "${rest#* }" "$1: bytes beside its own"
     ask_it "free 3"
-    same "$1: a third is freed" "$(older)" "$(minus "$(echo "$((${own% *} + ${rest% *})) $((${own#* } + ${rest#* }))")" "$(cat answer)")"
+    all="$((${own% *} + ${rest% *})) $((${own#* } + ${rest#* }))"
+    same "$1: a third is freed" "$(older)" "$(minus "$all" "$(cat answer)")"
     ask_it "free 1"
     same "$1: all are freed" "$(older)" "$rest"
     quality
