@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a function can be diverted while threads run it, and copies of its first instructions that do
- * the same at another address. Bytes in, answers out: nothing here reads or writes a process.
+ * Hooks: how a function can be diverted while threads run it, copies of its first instructions that
+ * do the same at another address, and hooks in the own process.
  *
  * No byte of a second instruction is ever changed, so no thread can stand inside the change:
  *
@@ -11,8 +11,10 @@
  *     late  like one, pad or pun at a later instruction; those before it can run twice
  *     b     aarch64: one branch
  *
- * All functions are thread-safe, signal-safe and allocate nothing. Enums end open: later versions
- * add values.
+ * Plans and moved code: bytes in, answers out. These functions are thread-safe, signal-safe and
+ * allocate nothing. Those of hooks in the own process are thread-safe, and not signal-safe: a
+ * signal handler may call hooked functions, but neither make nor remove hooks. Enums end open:
+ * later versions add values.
  */
 #ifndef CAIRN_HOOK_H
 #define CAIRN_HOOK_H
@@ -22,6 +24,7 @@
 #include <stdint.h>
 
 #include <cairn/api.h>
+#include <cairn/error.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -206,6 +209,117 @@ CAIRN_API const char *cairn_hook_way_name(enum cairn_hook_way way);
 enum { CAIRN_HOOK_JUMP_MAX = 16 };
 CAIRN_API size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
                                      uint8_t ret_code[CAIRN_HOOK_JUMP_MAX]);
+
+/* ---- Hooks in the own process: x86-64, in libcairn-hook and libcairn ---- */
+
+/*
+ * Any thread may hook and remove while others run the function. Nobody is stopped. No page is ever
+ * writable and executable, none loses a protection, and mprotect(2) is not used for code:
+ * /proc/self/mem writes it. Memory comes from mmap(2), never from malloc, and is never given back:
+ * some 600 bytes for a function, and 4 KiB of pages that its jump reaches.
+ *
+ * Hooks of one function form a chain. The newest is called first. Its original calls the hook that
+ * came before, the original of the oldest the function. Hooks may go in any order.
+ *
+ * A child of fork(2) has all hooks of its parent, and may make and remove its own. A child of
+ * vfork(2) must do neither.
+ *
+ * A replacement runs in place of the function, with its caller's registers and stack: stacks,
+ * exceptions and debuggers see no frame of this library. It must not be unloaded before the hook is
+ * removed and every thread has left it. It may be called during calls of this library (a hook of
+ * memcpy(3)); it must not hook or remove then.
+ */
+struct cairn_hook; /* opaque */
+
+enum cairn_hook_flag {
+    /* What the replacement calls does not come to it again in the same thread, but goes on to the
+     * original. This puts a frame between caller and replacement, which hands on 128 bytes of
+     * arguments on the stack. After longjmp(3) out of the replacement the thread counts as inside
+     * until it calls the function from a frame above. */
+    CAIRN_HOOK_GUARDED = 1,
+    /* Only ways that change one instruction. There are no others yet. */
+    CAIRN_HOOK_NO_STEPPED = 2,
+    /* Also where another tool has diverted the function: our jump replaces its jump. Remove the
+     * hooks in reverse order. */
+    CAIRN_HOOK_ON_TOP = 4,
+    /* Of way `pad`: removal leaves the jump in the padding, where nothing leads any more, and does
+     * not wait for threads that may stand there. For functions that are hooked often. */
+    CAIRN_HOOK_KEEP_PADDING = 8
+};
+
+/*
+ * Diverts a function to `replacement`. *ret_original (may be NULL) is what the replacement calls in
+ * its place; it is stored before any thread can come to the replacement, and stays valid after
+ * removal. Takes about 0.1 ms for the first hook of a function, then some microseconds.
+ *
+ * CAIRN_E_ARG: no function, unknown flags, or the address points into data
+ * CAIRN_E_MISSING: nothing is mapped there: its library was unloaded
+ * CAIRN_E_ACCESS: the instructions cannot be read, or the kernel lets nobody write them
+ * CAIRN_E_EXISTS: another tool diverts the function; the message names where to
+ * CAIRN_E_SUPPORT: it cannot be diverted, with the reason (enum cairn_hook_reason); made at run
+ * time
+ *     (JIT); shared memory; or another CPU
+ * CAIRN_E_NOMEM: no memory, or no page in reach of the jump
+ */
+CAIRN_API int cairn_hook_function(void *function, void *replacement, unsigned flags,
+                                  void **ret_original, struct cairn_hook **ret_hook,
+                                  struct cairn_err *err);
+
+/* Whose slots. All zero but `size`: those of all modules that are loaded now. */
+struct cairn_hook_where {
+    size_t size; /* sizeof this struct; later versions add fields at the end */
+    /* Names: "libfoo.so.1" is held against the last part of each module's path, one with a slash
+     * against the whole path. `*` stands for any characters, `?` for one. */
+    const char *const *modules;
+    size_t n_modules;          /* 0: all */
+    const char *const *except; /* but these */
+    size_t n_except;
+    const char *version; /* of the symbol that is asked for: "GLIBC_2.14"; NULL: any */
+    bool later;          /* also of modules that are loaded later */
+    unsigned flags;      /* enum cairn_hook_flag */
+};
+
+/*
+ * Replaces the words by which modules call the function `name`, and pointers to it in their data. A
+ * hooked call costs the replacement's own call and nothing more. Calls without a slot are not seen:
+ * of a library to its own function, through a copy of a pointer, by dlsym(3). `where` NULL: all
+ * that are loaded now. All is copied.
+ *
+ * The original leads to what the slots held, which all must have in common; slots that lead
+ * elsewhere stay as they are. Of several hooks of a name, one for fewer slots is called first, and
+ * of those for the same slots the newest.
+ *
+ * `later`: with glibc the slots of a new library are replaced before its constructors run.
+ * Elsewhere, or where _dl_catch_exception cannot be diverted, cairn_hook_refresh() does it.
+ *
+ * CAIRN_E_ARG, CAIRN_E_LIMIT: a name that is empty or too long, a wrong `size`
+ * CAIRN_E_MISSING: no module has such a function, or none that is meant has a slot of it
+ * CAIRN_E_EXISTS: all slots that are meant lead elsewhere; the message names one
+ * CAIRN_E_SUPPORT: the slots overlap with those of another hook, and neither contains the other
+ * CAIRN_E_ACCESS: a slot could not be written
+ */
+CAIRN_API int cairn_hook_slots(const char *name, void *replacement,
+                               const struct cairn_hook_where *where, void **ret_original,
+                               struct cairn_hook **ret_hook, struct cairn_err *err);
+
+/*
+ * Removes a hook; NULL: nothing. It is not called any more but by threads that are on their way.
+ * With the last hook of a function its bytes are restored. Whatever this returns, the hook is gone;
+ * an error says what could not be restored:
+ *
+ * CAIRN_E_EXISTS: another tool has changed the bytes or slots since: they stay. Calls that still
+ * come
+ *     go on to the function; those that come through such a slot, to the replacement
+ * CAIRN_E_MISSING: the library was unloaded: nothing is to be restored
+ * CAIRN_E_LIMIT: a thread was not seen outside of the padding within 20 ms: its jump stays, which
+ *     nothing leads to
+ * CAIRN_E_ACCESS: the kernel lets nobody write the code any more
+ * CAIRN_E_ARG: it was removed already
+ */
+CAIRN_API int cairn_hook_remove(struct cairn_hook *hook, struct cairn_err *err);
+
+/* Replaces the slots of libraries that were loaded since, for hooks with `later`. */
+CAIRN_API void cairn_hook_refresh(void);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
 
 #include "heap/late_originals.h"
 #include "heap/late_rows.h"
-#include "heap/modules.h"
+#include "rt/own_maps.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 #include "unwind/modules.h"
@@ -40,31 +40,27 @@ struct gap {
 };
 
 /* A mapping leaves enough space in front of it, or the search goes on behind it. */
-static bool look_before(void *context, const char *line)
+static bool look_before(void *context, const struct cairn_own_mapping *mapping)
 {
     struct gap *gap = context;
     const uint64_t page = cairn_pages_size();
-    struct cairn_tracked_mapping mapping;
-    const char *path;
-    bool is_code;
-    if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path) ||
-        mapping.to <= (gap->at & ~(page - 1)))
+    if (mapping->to <= (gap->at & ~(page - 1)))
         return true;
-    if (mapping.from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
+    if (mapping->from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
         gap->found = gap->at;
     else
-        gap->at = mapping.to;
+        gap->at = mapping->to;
     return !gap->found && gap->at < gap->high;
 }
 
 /* The lowest address of [low, high) behind which whole pages are free for `bytes`; 0: none. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t bytes)
 {
-    struct cairn_heap_maps_text text;
+    struct cairn_own_maps_text text;
     struct gap gap = {.at = low, .high = high, .bytes = bytes};
     (void)context;
     if (low < high)
-        (void)cairn_heap_maps_each(&text, look_before, &gap);
+        (void)cairn_own_maps_each(&text, look_before, &gap);
     return gap.found && gap.found + bytes <= high + ISLAND_BYTES ? gap.found : 0;
 }
 

@@ -2,7 +2,6 @@
 /* SIGNAL-SAFE, but for dl_iterate_phdr */
 #include "heap/late_slots.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <memory_tracker.h>
@@ -10,29 +9,20 @@
 #include <string.h>
 
 #include "heap/late_rows.h"
-#include "heap/late_write.h"
-#include "hook/slots.h"
+#include "hook/slots_loaded.h"
 #include "rt/array.h"
 #include "rt/lock.h"
 #include "rt/sys.h"
+#include "rt/word_write.h"
 #include "unwind/loader.h"
 
 enum {
-    MOST_SEGMENTS = 32,
     MOST_ROWS = 128,
     HASHES = 256,
     /* Looks at modules with slots that are not as they should be, until they count as foreign: one
      * that is just being loaded is not relocated yet. */
     MOST_LOOKS = 16
 };
-
-#if defined(__x86_64__)
-enum { MACHINE = EM_X86_64 };
-#elif defined(__aarch64__)
-enum { MACHINE = EM_AARCH64 };
-#elif defined(__arm__)
-enum { MACHINE = EM_ARM };
-#endif
 
 struct pattern {
     char text[CAIRN_LATE_PATTERN_BYTES];
@@ -205,7 +195,7 @@ static bool is_wanted(const char *path)
 
 struct applying {
     struct cairn_late_slots_count *count;
-    struct cairn_late_writer writer;
+    struct cairn_word_writer writer;
     /* Of the module. */
     uintptr_t base;
     const struct dl_phdr_info *info;
@@ -219,16 +209,6 @@ static uintptr_t wanted_value(const struct cairn_late_row *row, bool is_hooked)
 {
     bool is_for_all = !(row->roles & CAIRN_LATE_BIRTH);
     return (uintptr_t)(is_hooked || is_for_all ? row->replacement : row->elsewhere);
-}
-
-static bool is_writable(const struct dl_phdr_info *info, uint64_t vaddr)
-{
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr && vaddr - p->p_vaddr < p->p_memsz)
-            return p->p_flags & PF_W;
-    }
-    return false;
 }
 
 /* A slot that is not bound yet holds an address of the module's own PLT. It is bound here. */
@@ -252,52 +232,12 @@ static int apply_slot(void *context, const struct cairn_slot *slot)
     }
     if (!wanted)
         wanted = is_ours ? functions[i] : now;
-    a->writer.is_read_only = !is_writable(a->info, slot->vaddr);
-    if (now != wanted && !cairn_late_write(&a->writer, place, now, wanted))
+    a->writer.is_read_only = !cairn_slots_is_writable(a->info, slot->vaddr);
+    if (now != wanted && !cairn_word_write(&a->writer, place, now, wanted))
         a->count->n_failed++;
     else if (a->is_wanted && wanted != functions[i])
         a->count->n_slots++;
     return 0;
-}
-
-/* Whether it has a dynamic section. */
-static bool describe(const struct dl_phdr_info *info, struct cairn_slots_image *image,
-                     struct cairn_slots_segment segments[MOST_SEGMENTS],
-                     struct cairn_late_writer *writer)
-{
-    *image = (struct cairn_slots_image){.segments = segments,
-                                        .load_base = info->dlpi_addr,
-                                        .machine = MACHINE,
-                                        .is_64 = sizeof(void *) == 8};
-    writer->low = writer->high = 0;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_DYNAMIC) {
-            image->dynamic_vaddr = p->p_vaddr;
-            image->n_dynamic = p->p_memsz;
-        } else if (p->p_type == PT_GNU_RELRO) {
-            writer->low = (uintptr_t)(info->dlpi_addr + p->p_vaddr);
-            writer->high = writer->low + (uintptr_t)p->p_memsz;
-        } else if (p->p_type == PT_LOAD && p->p_flags & PF_R && image->n_segments < MOST_SEGMENTS) {
-            segments[image->n_segments++] = (struct cairn_slots_segment){
-                .vaddr = p->p_vaddr,
-                .bytes = (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
-                .n_bytes = p->p_memsz,
-                .n_memory = p->p_memsz,
-                .is_executable = p->p_flags & PF_X};
-        }
-    }
-    return image->n_dynamic != 0;
-}
-
-static bool is_own(const struct cairn_slots_image *image)
-{
-    size_t n = 0;
-    uint64_t vaddr = (uintptr_t)&cairn_late - image->load_base;
-    for (uint32_t i = 0; i < image->n_segments; i++)
-        n += vaddr >= image->segments[i].vaddr &&
-             vaddr - image->segments[i].vaddr < image->segments[i].n_memory;
-    return n != 0;
 }
 
 static void note_generation(const struct dl_phdr_info *info, size_t size)
@@ -313,22 +253,23 @@ static void note_generation(const struct dl_phdr_info *info, size_t size)
 static int apply_module(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     struct applying *a = ctx;
-    struct cairn_slots_segment segments[MOST_SEGMENTS];
-    struct cairn_slots_image image;
+    struct cairn_slots_loaded loaded;
     struct cairn_slots_result result;
     const char *path = info->dlpi_name && info->dlpi_name[0] ? info->dlpi_name : program;
     if (!a->image) {
         note_generation(info, size);
         find_functions();
     }
-    a->image = &image;
-    if (!describe(info, &image, segments, &a->writer) || is_own(&image))
+    a->image = &loaded.image;
+    if (!cairn_slots_load(info, &loaded) || cairn_slots_has_va(&loaded, (uintptr_t)&cairn_late))
         return 0;
+    a->writer.low = loaded.relro_low;
+    a->writer.high = loaded.relro_high;
     a->base = (uintptr_t)info->dlpi_addr;
     a->info = info;
     a->is_wanted = is_wanted(path);
     a->count->n_modules += a->is_wanted;
-    if (!cairn_slots_each(&image, apply_slot, a, &result))
+    if (!cairn_slots_each(&loaded.image, apply_slot, a, &result))
         a->count->n_broken++;
     return 0;
 }
@@ -339,9 +280,9 @@ static void apply_locked(struct cairn_late_slots_count *ret_count)
     memset(ret_count, 0, sizeof(*ret_count));
     if (!row_of_hash[hash_of("malloc")])
         return;
-    cairn_late_writer_open(&a.writer);
+    cairn_word_writer_open(&a.writer);
     dl_iterate_phdr(apply_module, &a);
-    cairn_late_writer_close(&a.writer);
+    cairn_word_writer_close(&a.writer);
     if (!a.is_odd)
         atomic_store(&looks_left, 0);
 }

@@ -2,12 +2,10 @@
 /* SIGNAL-SAFE */
 #include "heap/modules.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "heap/build_id.h"
 #include "rt/pages.h"
-#include "rt/sys.h"
 #include "unwind/unload.h"
 
 enum {
@@ -24,75 +22,6 @@ struct look {
         first; /* of the file whose mappings come now: its header is there */
     bool replaced;
 };
-
-static bool read_number(const char **at, unsigned base, uint64_t *ret)
-{
-    uint64_t value = 0;
-    const char *begin = *at;
-    for (;; (*at)++) {
-        unsigned digit = (unsigned)**at - '0';
-        if (digit > 9)
-            digit = base == 16 && **at >= 'a' && **at <= 'f' ? (unsigned)(**at - 'a') + 10 : base;
-        if (digit >= base)
-            break;
-        value = value * base + digit;
-    }
-    *ret = value;
-    return *at > begin && *at - begin <= 20;
-}
-
-static bool skip(const char **at, char c)
-{
-    if (**at != c)
-        return false;
-    (*at)++;
-    return true;
-}
-
-bool cairn_heap_mapping_read(const char *line, struct cairn_tracked_mapping *ret, bool *ret_is_code,
-                             const char **ret_path)
-{
-    const char *at = line;
-    uint64_t major, minor;
-    if (!read_number(&at, 16, &ret->from) || !skip(&at, '-') || !read_number(&at, 16, &ret->to) ||
-        !skip(&at, ' ') || strnlen(at, 5) < 5)
-        return false;
-    *ret_is_code = at[2] == 'x';
-    at += 4;
-    if (!skip(&at, ' ') || !read_number(&at, 16, &ret->off) || !skip(&at, ' ') ||
-        !read_number(&at, 16, &major) || !skip(&at, ':') || !read_number(&at, 16, &minor) ||
-        !skip(&at, ' ') || !read_number(&at, 10, &ret->inode))
-        return false;
-    ret->dev_major = (uint32_t)major;
-    ret->dev_minor = (uint32_t)minor;
-    while (skip(&at, ' '))
-        ;
-    *ret_path = at;
-    return ret->from < ret->to;
-}
-
-bool cairn_heap_maps_each(struct cairn_heap_maps_text *text, cairn_heap_line_fn *fn, void *context)
-{
-    int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
-    uint32_t used = 0;
-    bool goes_on = true;
-    long got = 0;
-    if (fd < 0)
-        return false;
-    while (goes_on && (got = cairn_sys_read(fd, text->buffer, sizeof(text->buffer))) > 0)
-        for (long i = 0; goes_on && i < got; i++) {
-            char c = text->buffer[i];
-            if (c != '\n' && used < CAIRN_HEAP_LINE - 1)
-                text->line[used++] = c;
-            if (c != '\n')
-                continue;
-            text->line[used] = 0;
-            goes_on = fn(context, text->line);
-            used = 0;
-        }
-    cairn_sys_close(fd);
-    return got >= 0;
-}
 
 static bool is_same_file(const struct cairn_tracked_mapping *a,
                          const struct cairn_tracked_mapping *b)
@@ -213,18 +142,19 @@ static void write_record(struct look *look, const struct cairn_tracked_mapping *
     modules->n_records++;
 }
 
-static bool take_line(void *context, const char *line)
+static bool take_mapping(void *context, const struct cairn_own_mapping *own)
 {
     struct look *look = context;
     struct cairn_heap_modules *modules = look->modules;
-    struct cairn_tracked_mapping mapping = {0};
-    const char *path;
-    bool is_code;
-    if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path))
-        return true;
+    struct cairn_tracked_mapping mapping = {.from = own->from,
+                                            .to = own->to,
+                                            .off = own->off,
+                                            .inode = own->inode,
+                                            .dev_major = own->dev_major,
+                                            .dev_minor = own->dev_minor};
     if (mapping.off == 0)
         look->first = mapping;
-    if (!is_code)
+    if (own->access[2] != 'x')
         return true;
     uint32_t at = first_above(modules, mapping.from);
     const struct cairn_tracked_mapping *known = at < modules->n ? &modules->known[at] : NULL;
@@ -235,14 +165,14 @@ static bool take_line(void *context, const char *line)
     }
     mapping.is_seen = true;
     replace(look, &mapping);
-    write_record(look, &mapping, path);
+    write_record(look, &mapping, own->path);
     return true;
 }
 
 /* False: they cannot be read. */
 static bool read_maps(struct look *look)
 {
-    return cairn_heap_maps_each(&look->modules->text, take_line, look);
+    return cairn_own_maps_each(&look->modules->text, take_mapping, look);
 }
 
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_tracked_state *state,

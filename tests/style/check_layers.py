@@ -45,6 +45,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
+    "embed": ("base rt hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
     "attach": ("base elf proc hook arena heap", "own threads in a running process"),

@@ -10,51 +10,6 @@
 #include "unit/heap/temporary.h"
 #include "unwind/unload.h"
 
-static void a_line_of_maps_is_read(void **state)
-{
-    (void)state;
-    struct cairn_tracked_mapping mapping;
-    const char *path;
-    bool is_code;
-    assert_true(cairn_heap_mapping_read(
-        "7f00a000-7f00c000 r-xp 00026000 fd:01 123456                     /usr/lib/a b.so",
-        &mapping, &is_code, &path));
-    assert_int_equal(mapping.from, 0x7f00a000);
-    assert_int_equal(mapping.to, 0x7f00c000);
-    assert_int_equal(mapping.off, 0x26000);
-    assert_int_equal(mapping.dev_major, 0xfd);
-    assert_int_equal(mapping.dev_minor, 1);
-    assert_int_equal(mapping.inode, 123456);
-    assert_true(is_code);
-    assert_string_equal(path, "/usr/lib/a b.so");
-    assert_true(
-        cairn_heap_mapping_read("1000-2000 rw-p 00000000 00:00 0 ", &mapping, &is_code, &path));
-    assert_false(is_code);
-    assert_string_equal(path, "");
-}
-
-static void what_is_no_line_is_refused(void **state)
-{
-    (void)state;
-    static const char *const wrong[] = {
-        "",
-        "1000",
-        "1000-",
-        "1000-2000",
-        "2000-1000 r-xp 0 0:0 0 ",
-        "1000-2000 r-xp",
-        "1000-2000 r-xp 0 0:0",
-        "11111111111111111111111-2 r-xp 0 0:0 0 ",
-        "x-2000 r-xp 0 0:0 0 ",
-    };
-    struct cairn_tracked_mapping mapping;
-    const char *path;
-    bool is_code;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        if (cairn_heap_mapping_read(wrong[i], &mapping, &is_code, &path))
-            fail_msg("\"%s\" was taken for a line", wrong[i]);
-}
-
 static struct cairn_tracked_state made;
 static struct cairn_heap_modules modules;
 
@@ -173,8 +128,6 @@ static void a_file_that_is_gone_is_told_if_stacks_went_through_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_of_maps_is_read),
-        cmocka_unit_test(what_is_no_line_is_refused),
         cmocka_unit_test_setup_teardown(the_mapping_of_an_address_is_noted_once, make, leave),
         cmocka_unit_test(build_ids_are_those_of_the_files),
         cmocka_unit_test_setup_teardown(a_look_without_an_unload_is_none, make, leave),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
-#include "heap/late_write.h"
+#include "rt/word_write.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,12 +10,12 @@
 #include "rt/pages.h"
 #include "rt/sys.h"
 
-void cairn_late_writer_open(struct cairn_late_writer *writer)
+void cairn_word_writer_open(struct cairn_word_writer *writer)
 {
     writer->fd = cairn_sys_open("/proc/self/mem", O_RDWR, 0);
 }
 
-void cairn_late_writer_close(struct cairn_late_writer *writer)
+void cairn_word_writer_close(struct cairn_word_writer *writer)
 {
     if (writer->fd >= 0)
         cairn_sys_close(writer->fd);
@@ -28,14 +28,14 @@ static bool protect(uintptr_t va, int protection)
 }
 
 /* The range of RELRO ends at a page, but what lies on its last one may not be in it. */
-static bool is_read_only(const struct cairn_late_writer *writer, uintptr_t va)
+static bool is_read_only(const struct cairn_word_writer *writer, uintptr_t va)
 {
     size_t page = cairn_pages_size();
     return writer->is_read_only || (va >= (writer->low & ~(uintptr_t)(page - 1)) &&
                                     va < (writer->high & ~(uintptr_t)(page - 1)));
 }
 
-static bool write_read_only(const struct cairn_late_writer *writer, _Atomic(uintptr_t) *place,
+static bool write_read_only(const struct cairn_word_writer *writer, _Atomic(uintptr_t) *place,
                             uintptr_t value)
 {
     if (writer->fd >= 0 && cairn_sys_write_at(writer->fd, &value, sizeof(value),
@@ -48,7 +48,7 @@ static bool write_read_only(const struct cairn_late_writer *writer, _Atomic(uint
     return true;
 }
 
-bool cairn_late_write(const struct cairn_late_writer *writer, _Atomic(uintptr_t) *place,
+bool cairn_word_write(const struct cairn_word_writer *writer, _Atomic(uintptr_t) *place,
                       uintptr_t before, uintptr_t value)
 {
     if ((uintptr_t)place % sizeof(*place) != 0)

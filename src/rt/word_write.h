@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * Late write: stores of one word in memory of this process that may be read-only: slots behind
+ * Word write: stores of one word in memory of this process that may be read-only: slots behind
  * RELRO. By one write(2) to /proc/self/mem, which keeps the protection as it is and fails where
  * memory is gone. Where the kernel forbids that (CONFIG_PROC_MEM_NO_FORCE), the page is made
  * writable for the store, if it has no code.
  */
-#ifndef CAIRN_HEAP_LATE_WRITE_H
-#define CAIRN_HEAP_LATE_WRITE_H
+#ifndef CAIRN_RT_WORD_WRITE_H
+#define CAIRN_RT_WORD_WRITE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cairn_late_writer {
+struct cairn_word_writer {
     int fd;              /* of /proc/self/mem; negative: it cannot be opened */
     uintptr_t low, high; /* of PT_GNU_RELRO, the module's that is written to */
     bool is_read_only;   /* the segment: the loader has relocated text (DT_TEXTREL) */
 };
 
-void cairn_late_writer_open(struct cairn_late_writer *writer);
-void cairn_late_writer_close(struct cairn_late_writer *writer);
+void cairn_word_writer_open(struct cairn_word_writer *writer);
+void cairn_word_writer_close(struct cairn_word_writer *writer);
 
 /* False: the word is not `before`, or cannot be written; then it is as it was. */
-bool cairn_late_write(const struct cairn_late_writer *writer, _Atomic(uintptr_t) *place,
+bool cairn_word_write(const struct cairn_word_writer *writer, _Atomic(uintptr_t) *place,
                       uintptr_t before, uintptr_t value);
 
-#endif /* CAIRN_HEAP_LATE_WRITE_H */
+#endif /* CAIRN_RT_WORD_WRITE_H */

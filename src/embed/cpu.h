@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPU: the instructions that islands and gates are made of. A file for each CPU; cpu_none.c where
+ * functions cannot be diverted.
+ */
+#ifndef CAIRN_EMBED_CPU_H
+#define CAIRN_EMBED_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/hook.h>
+
+enum { CAIRN_EMBED_JUMP_MAX = 8, CAIRN_EMBED_THUNK_MAX = 32 };
+
+/* CAIRN_HOOK_CPU_NONE: no function can be diverted here. */
+extern const enum cairn_hook_cpu cairn_embed_cpu;
+/* Of the ELF modules of the process (e_machine). */
+extern const uint16_t cairn_embed_machine;
+
+/* A jump at `va` to the address in the word at `word_va`, less than 2 GB (x86-64) or 1 MB (aarch64)
+ * away. Clobbers x16 and x17 at most. Returns its bytes. */
+size_t cairn_embed_jump(uint64_t va, uint64_t word_va, uint8_t ret_code[CAIRN_EMBED_JUMP_MAX]);
+
+/* What comes before a guarded replacement: the guard's code with the hook. Returns its bytes; 0:
+ * there are no guards on this CPU. */
+size_t cairn_embed_thunk(const struct cairn_hook *hook, uint8_t ret_code[CAIRN_EMBED_THUNK_MAX]);
+
+#endif /* CAIRN_EMBED_CPU_H */

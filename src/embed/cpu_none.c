@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+
+#include "embed/cpu.h"
+
+const enum cairn_hook_cpu cairn_embed_cpu = CAIRN_HOOK_CPU_NONE;
+#if defined(__aarch64__)
+const uint16_t cairn_embed_machine = EM_AARCH64;
+#else
+const uint16_t cairn_embed_machine = EM_ARM;
+#endif
+
+size_t cairn_embed_jump(uint64_t va, uint64_t word_va, uint8_t ret_code[CAIRN_EMBED_JUMP_MAX])
+{
+    (void)va;
+    (void)word_va;
+    (void)ret_code;
+    return 0;
+}
+
+size_t cairn_embed_thunk(const struct cairn_hook *hook, uint8_t ret_code[CAIRN_EMBED_THUNK_MAX])
+{
+    (void)hook;
+    (void)ret_code;
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Embed: hooks in the own process (<cairn/hook.h>): what all files of the room share.
+ *
+ *     function ──jump──► island: jmp *head ──► replacement of the newest hook
+ *                                                  │ calls its original
+ *                                                  ▼
+ *                                        its gate: jmp *word ──► replacement of the next older hook
+ *                                                                    ▼
+ *                                        gate of the oldest: jmp *word ──► moved code ──► function
+ *
+ * Head and gates jump through words. A chain is changed by single stores of these words, so every
+ * thread sees one chain or the other. Islands and gates are never unmapped: a thread may be in
+ * them. A gate is used again only for a hook that calls on to the same place.
+ *
+ * Code pages are readable and executable; /proc/self/mem writes them.
+ */
+#ifndef CAIRN_EMBED_EMBED_H
+#define CAIRN_EMBED_EMBED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/hook.h>
+
+#include "rt/lock.h"
+
+struct cairn_embed_site;
+struct cairn_embed_slots;
+
+/* The hooks of one function, or of the slots of one name. */
+struct cairn_embed_chain {
+    struct cairn_hook *all; /* newest first, removed ones too, linked by `older` */
+    uint64_t end_va;        /* what the oldest hook calls */
+    uint64_t head_word_va;  /* that leads to the newest hook; 0: there is none */
+};
+
+struct cairn_hook {
+    struct cairn_hook *older;
+    struct cairn_embed_chain *chain;
+    struct cairn_embed_site *site;   /* NULL: a hook of slots, */
+    struct cairn_embed_slots *slots; /* whose name and libraries are here */
+    void *replacement;
+    uint64_t entry_va; /* what leads to it: the replacement, or a guard in front of it */
+    uint64_t gate_va;  /* the caller's original: jumps by its word */
+    uint64_t gate_word_va;
+    uint64_t thunk_va; /* of a guard; 0: none was made yet */
+    unsigned flags;
+    bool is_live; /* false: removed; a thread may still be in its replacement */
+};
+
+/* Guards everything of the room but the words. Not while dlsym(3) is called: the loader's lock may
+ * be held by a thread that waits for this one. */
+extern struct cairn_lock cairn_embed_lock;
+
+/* Takes the lock; a fork(2) of another thread waits for it. */
+void cairn_embed_enter(void);
+void cairn_embed_leave(void);
+
+/* Memory of the room, zeroed, never freed; NULL: there is none. */
+void *cairn_embed_alloc(size_t bytes);
+
+#endif /* CAIRN_EMBED_EMBED_H */
