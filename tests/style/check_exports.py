@@ -7,7 +7,7 @@ CAIRN_API is the same set. The smaller libraries export the part of it that they
 lists say. Every name that others could see in the static library begins with cairn_, or is one of
 <memory_tracker.h>, and in the command with cairn_ or cli_. Nothing is declared that is not defined.
 libcairn-heap and libcairn-track export what their lists say and all of <memory_tracker.h>, the first malloc
-and its kin too, the second nothing else.
+and its kin too, the second nothing else. libcairn-hook exports all of <cairn/hook.h>.
 """
 import fnmatch
 import pathlib
@@ -63,7 +63,7 @@ def check_library(root, shared, static, in_headers, whole):
 
 
 def check_tracker(root, shared, in_header):
-    """libcairn-heap, whose list has patterns for C++'s operators, and libcairn-track."""
+    """libcairn-heap, whose list has patterns for C++'s operators, libcairn-track and libcairn-hook."""
     name = shared.name.split(".")[0].removeprefix("lib")
     in_list, exported = listed(root / f"src/{name}.map"), defined(shared, "-D")
     wrong = [f"{n}: exported, but not in {name}.map" for n in exported
@@ -72,7 +72,7 @@ def check_tracker(root, shared, in_header):
               if not fnmatch.filter(exported, pattern)]
     wrong += [f"{n}: has CAIRN_API, but lib{name} does not export it"
               for n in in_header - exported]
-    if name == "cairn-track":
+    if name != "cairn-heap":
         wrong += [f"{n}: lib{name} may come before no name of a program" for n in exported
                   if not n.startswith(("cairn_", "memory_tracker_"))]
     if in_list != sorted(in_list):
@@ -84,12 +84,13 @@ def check_tracker(root, shared, in_header):
 def main():
     root, command, *libraries = map(pathlib.Path, sys.argv[1:])
     of_tracker = declared([root / "include/memory_tracker.h"])
+    of_hooks = declared([root / "include/cairn/hook.h"])
     in_headers = declared((root / "include/cairn").glob("*.h")) | of_tracker
     wrong = []
-    trackers = [path for path in libraries if re.match(r"libcairn-(heap|track)\.so", path.name)]
+    trackers = [path for path in libraries if re.match(r"libcairn-(heap|track|hook)\.so", path.name)]
     libraries = [path for path in libraries if path not in trackers]
     for tracker in trackers:
-        wrong += check_tracker(root, tracker, of_tracker)
+        wrong += check_tracker(root, tracker, of_hooks if "-hook." in tracker.name else of_tracker)
     for shared, static in zip(libraries[::2], libraries[1::2]):
         wrong += check_library(root, shared, static, in_headers, shared == libraries[0])
     objects = pathlib.Path(f"{command}.p").glob("*.o")

@@ -48,6 +48,12 @@ readelf -d "$lib/libcairn-unwind.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$w
 grep -v -E '^(libc|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
     complain "libcairn-unwind needs what it should not"
 need "$lib/libcairn-track.so.0"
+# Who hooks the own process links libc.
+need "$lib/libcairn-hook.so.0"
+need "$lib/pkgconfig/cairn-hook.pc"
+readelf -d "$lib/libcairn-hook.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$work/needs"
+grep -v -E '^(libc|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
+    complain "libcairn-hook needs what it should not"
 if [ -e "$build/bindings/jni/cairn.jar" ]; then
     need "$work/root$prefix/share/java/cairn.jar"
     need "$lib/libcairn-jni.so"
