@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack|trace]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack|trace|hook]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -335,13 +335,23 @@ bench_trace() {
         unmeasured trace "a part of it failed, see above"
 }
 
-[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack trace
+# What hooks in the own process cost, beside a replacement that is called by hand.
+bench_hook() {
+    mkdir -p "$work/live"
+    libraries=$(dirname "$cairn")
+    gcc -O2 -fno-builtin -I"$here/../include" "$here/live/hook_speed.c" -o "$work/live/hook_speed" -L"$libraries" \
+        -l:libcairn-hook.so.0 -Wl,-rpath,"$libraries"
+    echo "## hook: a call, and the replacement calls the original"
+    "$work/live/hook_speed" "$runs" || unmeasured hook "it failed, see above"
+}
+
+[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack trace hook
 for name in "$@"; do
     case $name in
-    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack | trace) "bench_$name" ;;
+    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack | trace | hook) "bench_$name" ;;
     perf-script) bench_perf_script ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack, trace)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack, trace, hook)" >&2
         exit 2
         ;;
     esac

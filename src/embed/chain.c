@@ -6,7 +6,6 @@
 #include "embed/cpu.h"
 #include "embed/slots.h"
 
-enum { WORD_AT = 8 /* of a gate, behind its jump */ };
 static const uint64_t highest_va = UINT64_MAX >> 17; /* of user space, x86-64 and aarch64 */
 
 /* Is it between the hook and the function? Of slots: one for more slots, or an older one for the
@@ -49,12 +48,13 @@ const struct cairn_hook *cairn_embed_chain_newest(const struct cairn_embed_chain
 /* A removed hook whose gate leads where that of the new one is to lead: threads that are still in
  * the removed one are not led astray. It is taken out of the chain. */
 static struct cairn_hook *take_removed(struct cairn_embed_chain *chain,
-                                       const struct cairn_hook *wanted)
+                                       const struct cairn_hook *wanted, bool is_gated)
 {
     const uint64_t next = next_of(wanted, false);
     for (struct cairn_hook **at = &chain->all; *at; at = &(*at)->older) {
         struct cairn_hook *hook = *at;
-        if (!hook->is_live && hook->slots == wanted->slots && next_of(hook, true) == next) {
+        if (!hook->is_live && hook->slots == wanted->slots && next_of(hook, true) == next &&
+            (is_gated ? hook->gate_va != 0 : hook->original_va == next)) {
             *at = hook->older;
             return hook;
         }
@@ -62,16 +62,28 @@ static struct cairn_hook *take_removed(struct cairn_embed_chain *chain,
     return NULL;
 }
 
-static bool make_gate(const struct cairn_embed_memory *memory, struct cairn_hook *hook,
-                      uint64_t gate_va)
+/* Leads a cell elsewhere. The word that its first word may read is stored first. */
+static bool point(const struct cairn_embed_memory *memory, uint64_t cell_va, uint64_t target_va)
 {
-    uint8_t code[CAIRN_EMBED_JUMP_MAX];
-    if (!gate_va)
-        gate_va = cairn_embed_take_code(0, highest_va, (uintptr_t)hook, CAIRN_EMBED_GATE_BYTES);
-    hook->gate_va = gate_va;
-    hook->gate_word_va = gate_va + WORD_AT;
-    return gate_va != 0 && cairn_embed_write(memory, gate_va, code,
-                                             cairn_embed_jump(gate_va, hook->gate_word_va, code));
+    return cairn_embed_store(memory, cell_va + sizeof(uint64_t), target_va) &&
+           cairn_embed_store(memory, cell_va, cairn_embed_cell(cell_va, target_va));
+}
+
+/* Can what it calls ever change? In front of a function only newer hooks come; of slots a hook for
+ * more of them may come. */
+static bool needs_gate(const struct cairn_hook *hook)
+{
+    const bool is_last = next_of(hook, false) == hook->chain->end_va;
+    return !is_last || (hook->slots && !cairn_embed_slots_are_all(hook->slots));
+}
+
+static bool make_gate(struct cairn_hook *hook, bool is_needed)
+{
+    const uint64_t end_va = hook->chain->end_va;
+    if (is_needed)
+        hook->gate_va = cairn_embed_take_code(0, highest_va, end_va, CAIRN_EMBED_CELL_BYTES);
+    hook->original_va = is_needed ? hook->gate_va : end_va;
+    return hook->original_va != 0;
 }
 
 /* The guard, or the replacement itself. */
@@ -94,17 +106,19 @@ static bool set_entry(const struct cairn_embed_memory *memory, struct cairn_hook
 
 struct cairn_hook *cairn_embed_chain_add(const struct cairn_embed_memory *memory,
                                          struct cairn_embed_chain *chain, void *replacement,
-                                         unsigned flags, struct cairn_embed_slots *slots,
-                                         uint64_t gate_va)
+                                         unsigned flags, struct cairn_embed_slots *slots)
 {
     const struct cairn_hook wanted = {.chain = chain, .slots = slots};
-    struct cairn_hook *hook = take_removed(chain, &wanted);
+    const bool is_gated = needs_gate(&wanted);
+    struct cairn_hook *hook = take_removed(chain, &wanted, is_gated);
     if (!hook) {
         hook = cairn_embed_alloc(sizeof *hook);
-        if (!hook || !make_gate(memory, hook, gate_va))
+        if (!hook)
             return NULL;
         hook->chain = chain;
         hook->slots = slots;
+        if (!make_gate(hook, is_gated))
+            return NULL;
     }
     hook->replacement = replacement;
     hook->flags = flags;
@@ -118,10 +132,11 @@ bool cairn_embed_chain_settle(const struct cairn_embed_memory *memory,
 {
     bool done = true;
     for (struct cairn_hook *hook = chain->all; hook; hook = hook->older)
-        done &= cairn_embed_store(memory, hook->gate_word_va, next_of(hook, true));
+        if (hook->gate_va)
+            done &= point(memory, hook->gate_va, next_of(hook, true));
     const struct cairn_hook *newest = cairn_embed_chain_newest(chain);
-    if (chain->head_word_va)
-        done &= cairn_embed_store(memory, chain->head_word_va,
-                                  newest ? newest->entry_va : chain->end_va);
-    return done;
+    const uint64_t head_va = newest ? newest->entry_va : chain->end_va;
+    if (chain->head_va)
+        return done & point(memory, chain->head_va, head_va);
+    return done & (!chain->head_word_va || cairn_embed_store(memory, chain->head_word_va, head_va));
 }

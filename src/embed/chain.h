@@ -9,12 +9,11 @@
 #include "embed/code.h"
 #include "embed/embed.h"
 
-/* A hook that is not live yet, in front of the chain. `gate_va`: space for its gate; 0: anywhere.
- * NULL: there is no memory, or no page for code. */
+/* A hook that is not live yet, in front of the chain. NULL: there is no memory, or no page for
+ * code. */
 struct cairn_hook *cairn_embed_chain_add(const struct cairn_embed_memory *memory,
                                          struct cairn_embed_chain *chain, void *replacement,
-                                         unsigned flags, struct cairn_embed_slots *slots,
-                                         uint64_t gate_va);
+                                         unsigned flags, struct cairn_embed_slots *slots);
 
 /* Lets gates and head lead to where they should by now. False: a word could not be written. */
 bool cairn_embed_chain_settle(const struct cairn_embed_memory *memory,
@@ -23,6 +22,6 @@ bool cairn_embed_chain_settle(const struct cairn_embed_memory *memory,
 /* The newest live one; NULL: there is none. */
 const struct cairn_hook *cairn_embed_chain_newest(const struct cairn_embed_chain *chain);
 
-enum { CAIRN_EMBED_GATE_BYTES = 16 };
+enum { CAIRN_EMBED_CELL_BYTES = 16 /* of a jump that can be led elsewhere: cpu.h */ };
 
 #endif /* CAIRN_EMBED_CHAIN_H */

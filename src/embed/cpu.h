@@ -18,9 +18,16 @@ extern const enum cairn_hook_cpu cairn_embed_cpu;
 /* Of the ELF modules of the process (e_machine). */
 extern const uint16_t cairn_embed_machine;
 
-/* A jump at `va` to the address in the word at `word_va`, less than 2 GB (x86-64) or 1 MB (aarch64)
- * away. Clobbers x16 and x17 at most. Returns its bytes. */
+/* A jump at `va` to the address in the word at `word_va`, less than 2 GB away. Returns its bytes.
+ * */
 size_t cairn_embed_jump(uint64_t va, uint64_t word_va, uint8_t ret_code[CAIRN_EMBED_JUMP_MAX]);
+
+/* The first word of a cell of 16 bytes at `va`, a multiple of 8, whose second word is the target:
+ * one jump there, by the second word only if the target is out of reach. */
+uint64_t cairn_embed_cell(uint64_t va, uint64_t target_va);
+
+/* Makes the jump at the end of moved code at `va` a shorter one, if its target is in reach. */
+void cairn_embed_shorten(uint64_t va, struct cairn_hook_copy *copy);
 
 /* What comes before a guarded replacement: the guard's code with the hook. Returns its bytes; 0:
  * there are no guards on this CPU. */

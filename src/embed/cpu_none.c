@@ -18,6 +18,19 @@ size_t cairn_embed_jump(uint64_t va, uint64_t word_va, uint8_t ret_code[CAIRN_EM
     return 0;
 }
 
+uint64_t cairn_embed_cell(uint64_t va, uint64_t target_va)
+{
+    (void)va;
+    (void)target_va;
+    return 0;
+}
+
+void cairn_embed_shorten(uint64_t va, struct cairn_hook_copy *copy)
+{
+    (void)va;
+    (void)copy;
+}
+
 size_t cairn_embed_thunk(const struct cairn_hook *hook, uint8_t ret_code[CAIRN_EMBED_THUNK_MAX])
 {
     (void)hook;

@@ -2,16 +2,18 @@
 /*
  * Embed: hooks in the own process (<cairn/hook.h>): what all files of the room share.
  *
- *     function ──jump──► island: jmp *head ──► replacement of the newest hook
- *                                                  │ calls its original
- *                                                  ▼
- *                                        its gate: jmp *word ──► replacement of the next older hook
- *                                                                    ▼
- *                                        gate of the oldest: jmp *word ──► moved code ──► function
+ *     function ──jump──► island: head ──► replacement of the newest hook
+ *                                             │ calls its original
+ *                                             ▼
+ *                                         its gate ──► replacement of the next older hook
+ *                                                          │ calls its original
+ *                                                          ▼
+ *                                                      moved code ──► function
  *
- * Head and gates jump through words. A chain is changed by single stores of these words, so every
- * thread sees one chain or the other. Islands and gates are never unmapped: a thread may be in
- * them. A gate is used again only for a hook that calls on to the same place.
+ * Head and gates are single jumps: through the word behind them, or straight where that reaches. A
+ * chain is changed by single stores of aligned words, so every thread sees one chain or the other.
+ * Islands and gates are never unmapped: a thread may be in them. A gate is used again only for a
+ * hook that calls on to the same place. A hook behind which none can come has no gate.
  *
  * Code pages are readable and executable; /proc/self/mem writes them.
  */
@@ -33,7 +35,8 @@ struct cairn_embed_slots;
 struct cairn_embed_chain {
     struct cairn_hook *all; /* newest first, removed ones too, linked by `older` */
     uint64_t end_va;        /* what the oldest hook calls */
-    uint64_t head_word_va;  /* that leads to the newest hook; 0: there is none */
+    uint64_t head_va;       /* the cell that leads to the newest hook; 0: there is none, */
+    uint64_t head_word_va;  /* but a word */
 };
 
 struct cairn_hook {
@@ -42,10 +45,10 @@ struct cairn_hook {
     struct cairn_embed_site *site;   /* NULL: a hook of slots, */
     struct cairn_embed_slots *slots; /* whose name and libraries are here */
     void *replacement;
-    uint64_t entry_va; /* what leads to it: the replacement, or a guard in front of it */
-    uint64_t gate_va;  /* the caller's original: jumps by its word */
-    uint64_t gate_word_va;
-    uint64_t thunk_va; /* of a guard; 0: none was made yet */
+    uint64_t entry_va;    /* what leads to it: the replacement, or a guard in front of it */
+    uint64_t original_va; /* what its replacement calls: the gate, or the end of the chain */
+    uint64_t gate_va;     /* a cell; 0: it has none */
+    uint64_t thunk_va;    /* of a guard; 0: none was made yet */
     unsigned flags;
     bool is_live; /* false: removed; a thread may still be in its replacement */
 };

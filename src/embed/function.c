@@ -41,12 +41,9 @@ static int install(const struct cairn_embed_memory *memory, struct cairn_embed_s
                    void *replacement, unsigned flags, struct cairn_hook **ret_hook,
                    struct cairn_err *err)
 {
-    const uint64_t gate_va = site->is_gate_used ? 0 : site->gate_va;
-    struct cairn_hook *hook =
-        cairn_embed_chain_add(memory, &site->chain, replacement, flags, NULL, gate_va);
+    struct cairn_hook *hook = cairn_embed_chain_add(memory, &site->chain, replacement, flags, NULL);
     if (!hook)
         return cairn_fail_memory(err);
-    site->is_gate_used |= hook->gate_va == site->gate_va;
     hook->site = site;
     *ret_hook = hook;
     hook->is_live = true;
@@ -67,10 +64,10 @@ static int hook_locked(const struct cairn_embed_memory *memory, void *function, 
     /* Before a thread can come to the replacement. */
     void *const before = ret_original ? *ret_original : NULL;
     if (ret_original)
-        *ret_original = (void *)(uintptr_t)hook->gate_va;
+        *ret_original = (void *)(uintptr_t)hook->original_va;
     code = cairn_embed_chain_settle(memory, &site->chain)
                ? cairn_embed_site_divert(memory, site, err)
-               : cairn_embed_fail_write(err, hook->gate_word_va);
+               : cairn_embed_fail_write(err, site->island_va);
     if (code == CAIRN_OK) {
         *ret_hook = hook;
         return CAIRN_OK;
@@ -111,7 +108,7 @@ static int remove_locked(const struct cairn_embed_memory *memory, struct cairn_h
     if (hook->slots)
         return cairn_embed_slots_remove(memory, hook, err);
     if (!cairn_embed_chain_settle(memory, hook->chain))
-        return cairn_embed_fail_write(err, hook->chain->head_word_va);
+        return cairn_embed_fail_write(err, hook->site->island_va);
     return cairn_embed_chain_newest(hook->chain)
                ? CAIRN_OK
                : cairn_embed_site_restore(memory, hook->site, hook->flags & CAIRN_HOOK_KEEP_PADDING,

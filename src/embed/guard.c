@@ -47,7 +47,7 @@ static long count_arguments(const void *arguments)
 long cairn_embed_guard_enter(struct cairn_embed_guard_frame *frame, const void *arguments)
 {
     struct cairn_mine *mine = cairn_mine();
-    frame->gate = (void *)(uintptr_t)frame->hook->gate_va;
+    frame->gate = (void *)(uintptr_t)frame->hook->original_va;
     frame->replacement = frame->hook->replacement;
     if (cairn_mine_is_none(mine))
         return CAIRN_EMBED_INSIDE;

@@ -74,23 +74,29 @@ static bool is_sound(const struct cairn_embed_memory *memory, struct cairn_embed
     return state == ORIGINAL && can_use_padding(memory, site);
 }
 
+/* The head leads to the moved code at first. */
 static bool fill_island(const struct cairn_embed_memory *memory, struct cairn_embed_site *site)
 {
     uint8_t head[HEAD_BYTES];
     const size_t n_undo = site->plan.undo_bytes;
+    if (!cairn_embed_write(memory, site->copy_va, site->copy.code, site->copy.n_code) ||
+        !cairn_embed_chain_settle(memory, &site->chain))
+        return false;
+    if (site->chain.head_va)
+        return true;
     memcpy(head, site->plan.undo, n_undo);
     const size_t n =
         cairn_embed_jump(site->island_va + n_undo, site->chain.head_word_va, head + n_undo);
-    return cairn_embed_write(memory, site->island_va, head, n_undo + n) &&
-           cairn_embed_store(memory, site->chain.head_word_va, site->copy_va) &&
-           cairn_embed_write(memory, site->copy_va, site->copy.code, site->copy.n_code);
+    return cairn_embed_write(memory, site->island_va, head, n_undo + n);
 }
 
 static void lay_out(struct cairn_embed_site *site)
 {
-    site->chain.head_word_va = (site->island_va + HEAD_BYTES + 7) & ~(uint64_t)7;
-    site->gate_va = (site->chain.head_word_va + 8 + 15) & ~(uint64_t)15;
-    site->copy_va = site->gate_va + CAIRN_EMBED_GATE_BYTES;
+    if (site->island_va % sizeof(uint64_t) == 0 && !site->plan.undo_bytes)
+        site->chain.head_va = site->island_va;
+    else
+        site->chain.head_word_va = (site->island_va + HEAD_BYTES + 7) & ~(uint64_t)7;
+    site->copy_va = (site->island_va + 2 * HEAD_BYTES + 15) & ~(uint64_t)15;
     site->chain.end_va = site->copy_va;
 }
 
@@ -115,6 +121,7 @@ static int make_island(const struct cairn_embed_memory *memory, struct cairn_emb
                           (unsigned long long)site->entry_va,
                           (unsigned long long)site->copy.reason_va,
                           cairn_hook_reason_text(site->copy.reason));
+    cairn_embed_shorten(site->copy_va, &site->copy);
     if (!fill_island(memory, site))
         return cairn_embed_fail_write(err, site->island_va);
     memcpy(site->code, window->code + (site->entry_va - window->low), plan->move_bytes);

@@ -3,10 +3,8 @@
  * Site: one function that is or was diverted: its plan, its island, its chain. A site stays, with
  * its island, for the next hook of the function.
  *
- *     island_va        jmp *head
- *     head_word_va     address of the newest hook's entry
- *     gate_va          gate of the first hook
- *     copy_va          moved code, and a jump behind it
+ *     island_va     the head: a cell, or, at an address that is no multiple of 8, a jump by a word
+ *     copy_va       moved code, and a jump behind it
  */
 #ifndef CAIRN_EMBED_SITE_H
 #define CAIRN_EMBED_SITE_H
@@ -22,14 +20,13 @@ struct cairn_embed_site {
     struct cairn_embed_place place;
     struct cairn_hook_plan plan;
     struct cairn_hook_patch patch;
-    uint64_t island_va, gate_va, copy_va;
+    uint64_t island_va, copy_va;
     struct cairn_embed_chain chain;
     struct cairn_hook_copy copy;
     uint8_t code[CAIRN_HOOK_LEAST_MAX]; /* the original, plan.move_bytes of it */
     bool is_in;                         /* the function leads to the island */
     bool has_pad;                       /* the padding holds our jump */
     bool is_dead;                       /* other code is there by now */
-    bool is_gate_used;
 };
 
 /* The site of the function, made if it is missing. Nothing is diverted yet. */

@@ -110,7 +110,7 @@ static int go_live(const struct cairn_embed_memory *memory, struct cairn_hook *h
     hook->is_live = true;
     if (!cairn_embed_chain_settle(memory, hook->chain)) {
         hook->is_live = false;
-        return cairn_embed_fail_write(err, hook->gate_word_va);
+        return cairn_embed_fail_write(err, hook->gate_va);
     }
     cairn_embed_apply(hook, &counts);
     if (counts.n_slots || hook->slots->later)
@@ -125,12 +125,12 @@ static int hook_locked(const struct cairn_embed_memory *memory, struct cairn_emb
                        void **ret_original, struct cairn_hook **ret_hook, struct cairn_err *err)
 {
     struct cairn_hook *hook =
-        cairn_embed_chain_add(memory, &name->chain, replacement, flags, slots, 0);
+        cairn_embed_chain_add(memory, &name->chain, replacement, flags, slots);
     if (!hook)
         return cairn_fail_memory(err);
     void *const before = ret_original ? *ret_original : NULL;
     if (ret_original)
-        *ret_original = (void *)(uintptr_t)hook->gate_va;
+        *ret_original = (void *)(uintptr_t)hook->original_va;
     int code = go_live(memory, hook, err);
     if (code == CAIRN_OK)
         *ret_hook = hook;
@@ -191,7 +191,7 @@ int cairn_embed_slots_remove(const struct cairn_embed_memory *memory, struct cai
     const char *name = hook->slots->name->text;
     cairn_embed_apply(hook, &counts);
     if (!cairn_embed_chain_settle(memory, hook->chain))
-        return cairn_embed_fail_write(err, hook->gate_word_va);
+        return cairn_embed_fail_write(err, hook->gate_va);
     if (counts.n_failed)
         return cairn_embed_fail_write(err, counts.failed_va);
     if (!counts.n_other)

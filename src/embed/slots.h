@@ -18,6 +18,9 @@
 bool cairn_embed_slots_cover(const struct cairn_embed_slots *older,
                              const struct cairn_embed_slots *newer);
 
+/* All slots of the name, now and later? */
+bool cairn_embed_slots_are_all(const struct cairn_embed_slots *slots);
+
 /* The hook is not live any more. */
 int cairn_embed_slots_remove(const struct cairn_embed_memory *memory, struct cairn_hook *hook,
                              struct cairn_err *err);

@@ -123,6 +123,11 @@ bool cairn_embed_slots_cover(const struct cairn_embed_slots *older,
            is_same_list(older->modules, older->n_modules, newer->modules, newer->n_modules);
 }
 
+bool cairn_embed_slots_are_all(const struct cairn_embed_slots *slots)
+{
+    return !slots->n_modules && !slots->n_except && !slots->version && slots->later;
+}
+
 bool cairn_embed_where_note(struct cairn_embed_slots *slots, uintptr_t base)
 {
     for (size_t i = 0; i < slots->n_bases; i++)
