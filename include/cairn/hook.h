@@ -244,7 +244,11 @@ enum cairn_hook_flag {
     CAIRN_HOOK_ON_TOP = 4,
     /* Of way `pad`: removal leaves the jump in the padding, where nothing leads any more, and does
      * not wait for threads that may stand there. For functions that are hooked often. */
-    CAIRN_HOOK_KEEP_PADDING = 8
+    CAIRN_HOOK_KEEP_PADDING = 8,
+    /* Registers unwind tables of the moved code with libgcc, for handlers of signals that walk the
+     * stack from inside of it. Stacks that go through a hooked function do not need them. With any
+     * registered table, libgcc takes a lock for each exception. Does nothing without libgcc. */
+    CAIRN_HOOK_UNWIND_TABLES = 16
 };
 
 /*

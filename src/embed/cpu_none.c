@@ -2,6 +2,7 @@
 #include <elf.h>
 
 #include "embed/cpu.h"
+#include "embed/frames.h"
 
 const enum cairn_hook_cpu cairn_embed_cpu = CAIRN_HOOK_CPU_NONE;
 #if defined(__aarch64__)
@@ -35,5 +36,17 @@ size_t cairn_embed_thunk(const struct cairn_hook *hook, uint8_t ret_code[CAIRN_E
 {
     (void)hook;
     (void)ret_code;
+    return 0;
+}
+
+size_t cairn_embed_frames_write(const struct cairn_hook_copy *copy, const uint8_t *original,
+                                uint64_t low, uint64_t copy_va,
+                                uint8_t ret_bytes[CAIRN_EMBED_FRAMES_MAX])
+{
+    (void)copy;
+    (void)original;
+    (void)low;
+    (void)copy_va;
+    (void)ret_bytes;
     return 0;
 }

@@ -9,8 +9,8 @@
 #include "embed/slots.h"
 
 enum {
-    KNOWN_FLAGS =
-        CAIRN_HOOK_GUARDED | CAIRN_HOOK_NO_STEPPED | CAIRN_HOOK_ON_TOP | CAIRN_HOOK_KEEP_PADDING
+    KNOWN_FLAGS = CAIRN_HOOK_GUARDED | CAIRN_HOOK_NO_STEPPED | CAIRN_HOOK_ON_TOP |
+                  CAIRN_HOOK_KEEP_PADDING | CAIRN_HOOK_UNWIND_TABLES
 };
 
 static bool has_guards(void)
@@ -45,6 +45,8 @@ static int install(const struct cairn_embed_memory *memory, struct cairn_embed_s
     if (!hook)
         return cairn_fail_memory(err);
     hook->site = site;
+    if (flags & CAIRN_HOOK_UNWIND_TABLES)
+        cairn_embed_site_register(site);
     *ret_hook = hook;
     hook->is_live = true;
     return CAIRN_OK;

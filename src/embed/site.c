@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "embed/cpu.h"
+#include "embed/frames.h"
 #include "embed/plan.h"
 
 static struct cairn_embed_site *sites;
@@ -182,6 +183,16 @@ static bool put_word(const struct cairn_embed_memory *memory, const struct cairn
         return false;
     memcpy(word + at, from + at, plan->patch_bytes);
     return cairn_embed_write(memory, plan->word_va, word, sizeof word);
+}
+
+void cairn_embed_site_register(struct cairn_embed_site *site)
+{
+    uint8_t bytes[CAIRN_EMBED_FRAMES_MAX];
+    if (site->has_frames)
+        return;
+    const size_t n =
+        cairn_embed_frames_write(&site->copy, site->code, site->island_va, site->copy_va, bytes);
+    site->has_frames = n && cairn_embed_frames_register(bytes, n);
 }
 
 int cairn_embed_site_divert(const struct cairn_embed_memory *memory, struct cairn_embed_site *site,

@@ -26,12 +26,16 @@ struct cairn_embed_site {
     uint8_t code[CAIRN_HOOK_LEAST_MAX]; /* the original, plan.move_bytes of it */
     bool is_in;                         /* the function leads to the island */
     bool has_pad;                       /* the padding holds our jump */
+    bool has_frames;                    /* of unwind tables for the island */
     bool is_dead;                       /* other code is there by now */
 };
 
 /* The site of the function, made if it is missing. Nothing is diverted yet. */
 int cairn_embed_site_get(const struct cairn_embed_memory *memory, uint64_t entry_va, unsigned flags,
                          struct cairn_embed_site **ret_site, struct cairn_err *err);
+
+/* Unwind tables of the moved code, if there is an unwinder to give them to. */
+void cairn_embed_site_register(struct cairn_embed_site *site);
 
 /* Lets the function lead to the island, or not any more. */
 int cairn_embed_site_divert(const struct cairn_embed_memory *memory, struct cairn_embed_site *site,

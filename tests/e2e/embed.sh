@@ -17,7 +17,7 @@ build() { # NAME SOURCE OPTION...
         -Wl,-rpath,"$BUILD" -l:libcairn-hook.so.0 2>log || { cat log; exit 1; }
 }
 for name in stress later gone signals; do build $name tests/e2e/embed/$name.c; done
-build throw tests/e2e/embed/throw.cc
+for name in throw stepped; do build $name tests/e2e/embed/$name.cc; done
 build hook_malloc examples/hook_malloc.c -std=c99
 
 # Installed and removed while 4 threads call: none is lost, none is wrong, and libc's code is as it was.
@@ -73,6 +73,11 @@ for mode in plain guarded; do
     [ $mode = plain ] || sed -i 4d frames
     same "stack, $mode" "$(head -4 frames | xargs)" "$thrower $hooked $replacement $outer"
 done
+# Of a thread that stands in moved code.
+./stepped >stepped.out || fail "stepped" stepped.out
+has stepped.out "result 5 island 3 cut 0" "steps in the island"
+./stepped plain >stepped.out || fail "stepped, plain" stepped.out
+hasnt stepped.out " cut 0" "steps in the island without unwind tables"
 if command -v gdb >/dev/null; then
     gdb -nx -batch -ex 'break thrower' -ex run -ex bt --args ./throw plain >gdb.out 2>&1
     same "gdb's stack" "$(sed -n 's/^#[0-9]* .*\(thrower\|hooked\|replacement\|outer\|main\) (.*/\1/p' gdb.out | xargs)" \

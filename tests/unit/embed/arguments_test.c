@@ -97,6 +97,43 @@ static void an_address_without_code_is_refused_with_its_mapping(void **state)
     assert_non_null(strstr(err.hint, "unloaded"));
 }
 
+/* A file's page, mapped as code, with `bytes` at its end. */
+static char *map_end(const uint8_t *bytes, size_t n, int kind)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const int fd = memfd_create("code", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)page), 0);
+    assert_int_equal(pwrite(fd, bytes, n, (off_t)(page - n)), (ssize_t)n);
+    char *code = mmap(NULL, page, PROT_READ | PROT_EXEC, kind, fd, 0);
+    assert_true(code != MAP_FAILED);
+    close(fd);
+    return code + page - n;
+}
+
+static void functions_at_the_end_of_a_mapping_are_refused_or_fit(void **state)
+{
+    static const uint8_t cut[] = {0x48, 0x8b}, bad[] = {0x06, 0x06, 0x06, 0x06, 0x06, 0x06},
+                         whole[] = {0xb8, 7, 0, 0, 0, 0xc3};
+    (void)state;
+    if (!is_written_here())
+        return;
+    assert_int_equal(try_at(map_end(cut, sizeof cut, MAP_PRIVATE)), CAIRN_E_SUPPORT);
+    assert_non_null(strstr(err.msg, "end inside an instruction"));
+    assert_non_null(strstr(err.msg, "memfd:code"));
+    assert_int_equal(try_at(map_end(bad, sizeof bad, MAP_PRIVATE)), CAIRN_E_SUPPORT);
+    assert_non_null(strstr(err.msg, "no instruction"));
+    assert_int_equal(try_at(map_end(whole, sizeof whole, MAP_SHARED)), CAIRN_E_SUPPORT);
+    assert_non_null(strstr(err.msg, "shared"));
+    char *function = map_end(whole, sizeof whole, MAP_PRIVATE);
+    if (cairn_hook_function(function, code_of(replacement), 0, NULL, &hook, &err) != CAIRN_OK)
+        fail_msg("%s (%s)", err.msg, err.hint);
+    assert_int_equal(((int (*)(void))(uintptr_t)function)(), 2);
+    assert_int_equal(cairn_hook_remove(hook, &err), CAIRN_OK);
+    assert_int_equal(((int (*)(void))(uintptr_t)function)(), 7);
+    assert_memory_equal(function, whole, sizeof whole);
+}
+
 static int hook_slots(const char *name, const struct cairn_hook_where *where)
 {
     return cairn_hook_slots(name, code_of(replacement), where, NULL, &hook, &err);
@@ -133,6 +170,7 @@ int main(void)
         cmocka_unit_test(another_cpu_is_refused_by_name),
         cmocka_unit_test(a_function_cannot_be_missing_or_replace_itself),
         cmocka_unit_test(an_address_without_code_is_refused_with_its_mapping),
+        cmocka_unit_test(functions_at_the_end_of_a_mapping_are_refused_or_fit),
         cmocka_unit_test(names_and_libraries_of_slots_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

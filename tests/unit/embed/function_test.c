@@ -14,7 +14,7 @@
 
 #include "support/test.h"
 
-enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 4000 };
+enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 1000 };
 
 typedef long function_fn(long);
 
