@@ -227,7 +227,8 @@ CAIRN_API size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va
  * A replacement runs in place of the function, with its caller's registers and stack: stacks,
  * exceptions and debuggers see no frame of this library. It must not be unloaded before the hook is
  * removed and every thread has left it. It may be called during calls of this library (a hook of
- * memcpy(3)); it must not hook or remove then.
+ * memcpy(3)); hooking and removing fail then with CAIRN_E_ARG, as they do in a signal handler that
+ * interrupts such a call.
  */
 struct cairn_hook; /* opaque */
 

@@ -51,7 +51,7 @@ static void set_module(struct pass *pass, const struct dl_phdr_info *info)
 /* The library that this code is in, unless it is linked into the program. */
 static bool is_own(const struct pass *pass)
 {
-    return pass->path != program && cairn_slots_has_va(&pass->loaded, (uintptr_t)&cairn_embed_lock);
+    return pass->path != program && cairn_slots_has_va(&pass->loaded, (uintptr_t)&program);
 }
 
 static void copy_path(char to[64], const char *path)

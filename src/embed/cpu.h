@@ -6,6 +6,7 @@
 #ifndef CAIRN_EMBED_CPU_H
 #define CAIRN_EMBED_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,8 @@ enum { CAIRN_EMBED_JUMP_MAX = 8, CAIRN_EMBED_THUNK_MAX = 32 };
 
 /* CAIRN_HOOK_CPU_NONE: no function can be diverted here. */
 extern const enum cairn_hook_cpu cairn_embed_cpu;
-/* Of the ELF modules of the process (e_machine). */
-extern const uint16_t cairn_embed_machine;
+/* Of the calling thread. */
+bool cairn_embed_has_shadow_stack(void);
 
 /* A jump at `va` to the address in the word at `word_va`, less than 2 GB away. Returns its bytes.
  * */

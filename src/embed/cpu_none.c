@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <elf.h>
-
 #include "embed/cpu.h"
 #include "embed/frames.h"
 
 const enum cairn_hook_cpu cairn_embed_cpu = CAIRN_HOOK_CPU_NONE;
-#if defined(__aarch64__)
-const uint16_t cairn_embed_machine = EM_AARCH64;
-#else
-const uint16_t cairn_embed_machine = EM_ARM;
-#endif
+
+bool cairn_embed_has_shadow_stack(void)
+{
+    return false;
+}
 
 size_t cairn_embed_jump(uint64_t va, uint64_t word_va, uint8_t ret_code[CAIRN_EMBED_JUMP_MAX])
 {

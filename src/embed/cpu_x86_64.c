@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include <elf.h>
-#include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "embed/cpu.h"
 #include "embed/guard.h"
 
 const enum cairn_hook_cpu cairn_embed_cpu = CAIRN_HOOK_X86_64;
-const uint16_t cairn_embed_machine = EM_X86_64;
+
+/* arch_prctl(2), Linux 6.6 */
+bool cairn_embed_has_shadow_stack(void)
+{
+    enum { STATUS = 0x5005, ENABLED = 1 };
+    unsigned long features = 0;
+    return syscall(SYS_arch_prctl, STATUS, &features) == 0 && features & ENABLED;
+}
 
 enum { JUMP_BYTES = 6, NEAR_JUMP_BYTES = 5, TARGET_BYTES = 8 };
 

@@ -2,36 +2,80 @@
 #include "embed/embed.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "base/error.h"
+#include "rt/lock.h"
+#include "rt/mine.h"
 #include "rt/pages.h"
 
 enum { POOL_BYTES = 1 << 16, ALIGNMENT = 16 };
 
-struct cairn_lock cairn_embed_lock;
+static struct cairn_lock lock;
+static _Atomic(uintptr_t) holder; /* thread pointer of the thread in the room; 0: there is none */
+static unsigned forks_inside;     /* of the holder */
+
+static bool is_inside(void)
+{
+    return atomic_load_explicit(&holder, memory_order_relaxed) == cairn_mine_thread();
+}
+
+static void take(void)
+{
+    cairn_lock_take(&lock);
+    atomic_store_explicit(&holder, cairn_mine_thread(), memory_order_relaxed);
+}
+
+static void give(void)
+{
+    atomic_store_explicit(&holder, 0, memory_order_relaxed);
+    cairn_lock_give(&lock);
+}
 
 /* The child of a fork has the forking thread alone, which then holds the lock itself. */
 static void lock_for_fork(void)
 {
-    cairn_lock_take(&cairn_embed_lock);
+    if (is_inside())
+        forks_inside++;
+    else
+        take();
 }
 
 static void unlock_after_fork(void)
 {
-    cairn_lock_give(&cairn_embed_lock);
+    if (forks_inside)
+        forks_inside--;
+    else
+        give();
 }
 
 /* pthread_once(3) would ask for glibc 2.34. */
-void cairn_embed_enter(void)
+bool cairn_embed_enter(void)
 {
     static bool watches_forks;
-    cairn_lock_take(&cairn_embed_lock);
+    if (is_inside())
+        return false;
+    take();
     if (!watches_forks)
         watches_forks = pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0;
+    return true;
 }
 
 void cairn_embed_leave(void)
 {
-    cairn_lock_give(&cairn_embed_lock);
+    give();
+}
+
+int cairn_embed_enter_or_fail(struct cairn_err *err)
+{
+    if (cairn_embed_enter())
+        return CAIRN_OK;
+    cairn_fail(
+        err, CAIRN_E_ARG,
+        "hook: this thread is hooking or removing already: a replacement or a signal handler "
+        "called");
+    cairn_hint(err, "hook from outside of replacements and signal handlers");
+    return CAIRN_E_ARG;
 }
 
 void *cairn_embed_alloc(size_t bytes)

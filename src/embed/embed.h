@@ -26,8 +26,6 @@
 
 #include <cairn/hook.h>
 
-#include "rt/lock.h"
-
 struct cairn_embed_site;
 struct cairn_embed_slots;
 
@@ -53,13 +51,13 @@ struct cairn_hook {
     bool is_live; /* false: removed; a thread may still be in its replacement */
 };
 
-/* Guards everything of the room but the words. Not while dlsym(3) is called: the loader's lock may
- * be held by a thread that waits for this one. */
-extern struct cairn_lock cairn_embed_lock;
-
-/* Takes the lock; a fork(2) of another thread waits for it. */
-void cairn_embed_enter(void);
+/* Enters the room: one thread at a time; a fork(2) of another thread waits. Not while dlsym(3) is
+ * called: the loader's lock may be held by a thread that waits here. False: the calling thread is
+ * in the room already: it is called by a replacement, or by a signal handler. */
+bool cairn_embed_enter(void);
 void cairn_embed_leave(void);
+/* The same with an error. */
+int cairn_embed_enter_or_fail(struct cairn_err *err);
 
 /* Memory of the room, zeroed, never freed; NULL: there is none. */
 void *cairn_embed_alloc(size_t bytes);

@@ -91,7 +91,9 @@ int cairn_hook_function(void *function, void *replacement, unsigned flags, void 
     if (!function || function == replacement)
         return cairn_fail(err, CAIRN_E_ARG, "hook: %s",
                           function ? "a function cannot replace itself" : "no function was given");
-    cairn_embed_enter();
+    code = cairn_embed_enter_or_fail(err);
+    if (code != CAIRN_OK)
+        return code;
     code = cairn_embed_memory_open(&memory, err);
     if (code == CAIRN_OK) {
         code = hook_locked(&memory, function, replacement, flags, ret_original, ret_hook, err);
@@ -122,8 +124,10 @@ int cairn_hook_remove(struct cairn_hook *hook, struct cairn_err *err)
     struct cairn_embed_memory memory;
     if (!hook)
         return CAIRN_OK;
-    cairn_embed_enter();
-    int code = cairn_embed_memory_open(&memory, err);
+    int code = cairn_embed_enter_or_fail(err);
+    if (code != CAIRN_OK)
+        return code;
+    code = cairn_embed_memory_open(&memory, err);
     if (code == CAIRN_OK) {
         code = remove_locked(&memory, hook, err);
         cairn_embed_memory_close(&memory);

@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "embed/cpu.h"
@@ -52,18 +50,6 @@ int cairn_embed_window_read(const struct cairn_embed_memory *memory,
     return CAIRN_OK;
 }
 
-/* Linux 6.6 */
-static bool has_shadow_stack(void)
-{
-#if defined(__x86_64__)
-    enum { STATUS = 0x5005, ENABLED = 1 };
-    unsigned long features = 0;
-    return syscall(SYS_arch_prctl, STATUS, &features) == 0 && features & ENABLED;
-#else
-    return false;
-#endif
-}
-
 static struct cairn_hook_function describe(const struct cairn_embed_window *window,
                                            const struct cairn_embed_place *place, uint64_t entry_va,
                                            bool on_top, size_t island_bytes)
@@ -80,7 +66,7 @@ static struct cairn_hook_function describe(const struct cairn_embed_window *wind
         .module_high = on_top ? 0 : place->module_high,
         .find_free = cairn_embed_find_free,
         .island_bytes = island_bytes,
-        .has_shadow_stack = has_shadow_stack(),
+        .has_shadow_stack = cairn_embed_has_shadow_stack(),
     };
 }
 
@@ -125,6 +111,6 @@ bool cairn_embed_plan_move(const struct cairn_embed_window *window, uint64_t ent
                                            .from_va = entry_va,
                                            .to_va = copy_va,
                                            .least = plan->move_bytes,
-                                           .has_shadow_stack = has_shadow_stack()};
+                                           .has_shadow_stack = cairn_embed_has_shadow_stack()};
     return cairn_hook_move(&piece, ret_copy);
 }

@@ -171,7 +171,9 @@ int cairn_hook_slots(const char *name, void *replacement, const struct cairn_hoo
     const uintptr_t found = find_function(name, where ? where->version : NULL);
     if (where && where->later)
         cairn_embed_later_watch();
-    cairn_embed_enter();
+    code = cairn_embed_enter_or_fail(err);
+    if (code != CAIRN_OK)
+        return code;
     code = cairn_embed_memory_open(&memory, err);
     if (code == CAIRN_OK) {
         code = prepare(name, where, found, &named, &slots, err);
@@ -237,7 +239,8 @@ void cairn_embed_slots_look(bool anyhow)
     struct generation now = {0};
     struct cairn_embed_counts counts;
     dl_iterate_phdr(read_generation, &now);
-    cairn_embed_enter();
+    if (!cairn_embed_enter())
+        return;
     if (now.adds != seen.adds || now.subs != seen.subs)
         looks_left = MOST_LOOKS;
     seen = now;

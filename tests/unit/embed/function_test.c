@@ -279,7 +279,8 @@ static void *call_all_the_time(void *function)
 static void toggle_under_load(function_fn *function)
 {
     pthread_t threads[N_THREADS];
-    n_calls = n_counted = n_toggled = n_wrong = is_over = 0;
+    is_over = 0;
+    n_calls = n_counted = n_toggled = n_wrong = 0;
     struct cairn_hook *constant = hook_with(function, counter, 0, &original_counter);
     for (size_t i = 0; i < N_THREADS; i++)
         assert_int_equal(
@@ -309,7 +310,8 @@ static void a_function_is_diverted_and_restored_under_load(void **state)
     for (size_t i = 0; i < 4; i++) {
         uint8_t before[N_BYTES];
         keep(before, functions[i]);
-        n_calls = n_toggled = n_wrong = is_over = 0;
+        is_over = 0;
+        n_calls = n_toggled = n_wrong = 0;
         for (size_t k = 0; k < N_THREADS; k++)
             assert_int_equal(pthread_create(&threads[k], NULL, call_all_the_time,
                                             (void *)(uintptr_t)functions[i]),

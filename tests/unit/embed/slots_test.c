@@ -189,33 +189,72 @@ static void what_another_tool_wrote_stays(void **state)
     hold_order("");
 }
 
-static size_t (*original_strlen)(const char *);
-static long n_strlen;
+static void *(*original_find)(const void *, int);
+static long n_found;
 
-static size_t replace_strlen(const char *text)
+static void *replace_find(const void *bytes, int byte)
 {
-    n_strlen++;
-    return original_strlen(text);
+    n_found++;
+    return original_find(bytes, byte);
 }
 
 /* A slot of an IFUNC holds the implementation. */
 static void a_function_that_is_an_ifunc_is_hooked(void **state)
 {
-    size_t (*volatile called)(const char *);
+    void *(*volatile called)(const void *, int);
     struct cairn_hook *hook;
     char text[16];
     (void)state;
     snprintf(text, sizeof text, "%d", (int)parent);
-    if (cairn_hook_slots("strlen", (void *)(uintptr_t)replace_strlen, NULL,
-                         (void **)&original_strlen, &hook, &err) != CAIRN_OK)
+    if (cairn_hook_slots("rawmemchr", (void *)(uintptr_t)replace_find, NULL,
+                         (void **)&original_find, &hook, &err) != CAIRN_OK)
         fail_msg("%s (%s)", err.msg, err.hint);
-    const long before = n_strlen;
-    called = strlen;
-    const size_t n = called(text);
-    const long counted = n_strlen - before;
+    called = rawmemchr;
+    const char *end = called(text, 0);
     remove_hook(hook);
-    assert_int_equal(counted, 1);
-    assert_true(n > 0 && !text[n]);
+    assert_int_equal(n_found, 1);
+    assert_true(end > text && !*end);
+}
+
+typedef long syscall_fn(long, long, long, long, long, long, long);
+
+static syscall_fn *original_syscall;
+static bool is_hooking;
+static int code_inside;
+
+static long hook_from_syscall(long n, long a, long b, long c, long d, long e, long f)
+{
+    struct cairn_hook *hook;
+    if (!is_hooking) {
+        is_hooking = true;
+        const int code = cairn_hook_slots("getppid", (void *)(uintptr_t)hook_b, NULL,
+                                          (void **)&original_b, &hook, NULL);
+        if (code == CAIRN_OK)
+            (void)cairn_hook_remove(hook, NULL);
+        else
+            code_inside = code;
+        is_hooking = false;
+    }
+    return original_syscall(n, a, b, c, d, e, f);
+}
+
+/* The library itself calls the replacement while it hooks something else. */
+static void a_replacement_that_hooks_meanwhile_gets_an_error(void **state)
+{
+    struct cairn_hook *hook;
+    (void)state;
+    is_hooking = true;
+    assert_int_equal(cairn_hook_slots("syscall", (void *)(uintptr_t)hook_from_syscall, NULL,
+                                      (void **)&original_syscall, &hook, &err),
+                     CAIRN_OK);
+    code_inside = CAIRN_OK;
+    is_hooking = false;
+    struct cairn_hook *one = hook_with(hook_a, "embed_slots_test", &original_a);
+    is_hooking = true;
+    remove_hook(one);
+    remove_hook(hook);
+    assert_int_equal(code_inside, CAIRN_E_ARG);
+    hold_order("");
 }
 
 int main(void)
@@ -230,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_version_chooses_slots),
         cmocka_unit_test(what_another_tool_wrote_stays),
         cmocka_unit_test(a_function_that_is_an_ifunc_is_hooked),
+        cmocka_unit_test(a_replacement_that_hooks_meanwhile_gets_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
