@@ -17,6 +17,14 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+enum {
+#ifdef SYS_mmap
+    MMAP_CALL = SYS_mmap
+#else
+    MMAP_CALL = SYS_mmap2 /* the same without a file */
+#endif
+};
+
 enum { NEAR = 1 << 26 /* bytes that are tried around a function first */, CODE_ALIGNMENT = 16 };
 
 int cairn_embed_memory_open(struct cairn_embed_memory *memory, struct cairn_err *err)
@@ -87,12 +95,12 @@ bool cairn_embed_map(uint64_t va, size_t n_bytes)
 {
     const uint64_t page = cairn_pages_size(), from = va & ~(page - 1);
     const uint64_t bytes = ((va + n_bytes + page - 1) & ~(page - 1)) - from;
-    long got = syscall(SYS_mmap, from, bytes, PROT_READ | PROT_EXEC,
+    long got = syscall(MMAP_CALL, from, bytes, PROT_READ | PROT_EXEC,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0L);
     /* A kernel before 4.17 takes the address for a hint. */
-    if (got > 0 && (uint64_t)got != from)
+    if (got != -1 && (unsigned long)got != from)
         syscall(SYS_munmap, got, bytes);
-    return (uint64_t)got == from;
+    return (unsigned long)got == from;
 }
 
 /* Pages that islands share. */
