@@ -23,6 +23,7 @@
 #include "cli/args.h"
 #include "cli/parts.h"
 #include "cli/remote.h"
+#include "cli/symbols.h"
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
@@ -40,6 +41,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_convert,
     &cli_cmd_view,
     &cli_cmd_remote,
+    &cli_cmd_symbols,
     &cli_cmd_cache,
     &cli_cmd_doctor,
     &cli_cmd_version,
@@ -181,7 +183,7 @@ int main(int argc, char **argv)
     make_error_of(SIGPIPE);
     make_error_of(SIGXFSZ);
     struct cairn_err err = {0};
-    if (cairn_file_guard(&err) < 0)
+    if (cairn_file_guard(&err) < 0 || cli_symbols_use(&err) < 0)
         return cli_report(&err);
     cli_log_open(0);
     return cli_is_addr2line(argv[0]) ? finish(cli_addr2line(argv))

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/reader.h"
+#include "base/zip.h"
 
 /* Numbers are little-endian; a field of all ones is in the zip64 record or field instead. */
 enum {
@@ -18,6 +19,7 @@ enum {
     COMMENT_MAX = 0xffff,
     EXTRA_ZIP64 = 1,
     FLAG_ENCRYPTED = 1,
+    METHOD_DEFLATE = 8,
     ENTRIES_MAX = 1 << 20, /* that are looked at; the largest real archives have 100,000 */
 };
 
@@ -238,6 +240,35 @@ int cairn_archive_data(const struct cairn_archive *archive, const struct cairn_a
                           name_size, name, (unsigned long long)entry->packed_bytes,
                           (unsigned long long)entry->header_off);
     return CAIRN_OK;
+}
+
+int cairn_archive_unpack(const struct cairn_archive *archive,
+                         const struct cairn_archive_entry *entry, uint64_t limit,
+                         struct cairn_buffer *ret_bytes, struct cairn_err *err)
+{
+    struct cairn_span packed;
+    if (entry->encrypted || (entry->method && entry->method != METHOD_DEFLATE))
+        return cairn_fail(err, CAIRN_E_SUPPORT, "packed by method %u%s, expected 0 or 8",
+                          entry->method, entry->encrypted ? ", encrypted" : "");
+    if (entry->plain_bytes > limit)
+        return cairn_fail(err, CAIRN_E_LIMIT, "claims %llu bytes, at most %llu",
+                          (unsigned long long)entry->plain_bytes, (unsigned long long)limit);
+    if (!find_data(archive, entry, &packed) ||
+        (!entry->method && entry->packed_bytes != entry->plain_bytes))
+        return cairn_fail(err, CAIRN_E_FORMAT, "header at 0x%llx: not within the archive",
+                          (unsigned long long)entry->header_off);
+    size_t size = (size_t)entry->plain_bytes;
+    if (!entry->method)
+        cairn_buffer_add(ret_bytes, packed.data, packed.size);
+    else if (!cairn_buffer_reserve(ret_bytes, size))
+        return cairn_fail_memory(err);
+    if (ret_bytes->failed)
+        return cairn_fail_memory(err);
+    if (!entry->method)
+        return CAIRN_OK;
+    int code = cairn_zip_inflate_raw(packed, ret_bytes->data + ret_bytes->size, size, err);
+    ret_bytes->size += code == CAIRN_OK ? size : 0;
+    return code;
 }
 
 bool cairn_archive_find_at(const struct cairn_archive *archive, uint64_t off,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Zip archives (APPNOTE.TXT, 6.3.10), as far as Android's loader uses them: files that are stored
- * as they are and mapped from where they lie in the archive. Nothing is unpacked.
+ * as they are and mapped from where they lie in the archive. Only who imports files unpacks others.
  *
  *     [prefix] | local header | name | extra | data | ... | directory | end
  *                ▲                             ▲            │
@@ -18,7 +18,7 @@
 
 #include <cairn/error.h>
 
-#include "base/span.h"
+#include "base/buffer.h"
 
 struct cairn_archive {
     struct cairn_span bytes, directory;
@@ -53,6 +53,12 @@ int cairn_archive_find(const struct cairn_archive *archive, const char *name,
  * be mapped from it. CAIRN_E_FORMAT: they lie outside of the archive. */
 int cairn_archive_data(const struct cairn_archive *archive, const struct cairn_archive_entry *entry,
                        struct cairn_span *ret_data, struct cairn_err *err);
+
+/* Appends what an entry holds, stored or deflated, at most `limit` bytes of it (CAIRN_E_LIMIT).
+ * CAIRN_E_SUPPORT: it is packed in another way, or encrypted. CAIRN_E_FORMAT: it is damaged. */
+int cairn_archive_unpack(const struct cairn_archive *archive,
+                         const struct cairn_archive_entry *entry, uint64_t limit,
+                         struct cairn_buffer *ret_bytes, struct cairn_err *err);
 
 /* The stored entry whose bytes hold the byte at `off` of the file. Where several claim it, the
  * first. */

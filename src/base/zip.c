@@ -229,6 +229,22 @@ static int inflate_stream(z_stream *z, struct cairn_span bytes, const uint8_t *o
     return code == Z_STREAM_END ? CAIRN_OK : fail_stream(err, z, bytes, code);
 }
 
+int cairn_zip_inflate_raw(struct cairn_span bytes, uint8_t *out, size_t out_size,
+                          struct cairn_err *err)
+{
+    z_stream z = stream_over(bytes);
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return cairn_fail_memory(err);
+    z.next_out = out;
+    int result = inflate_stream(&z, bytes, out + out_size, err);
+    size_t done = (size_t)(z.next_out - out);
+    if (result == CAIRN_OK && done != out_size)
+        result =
+            cairn_fail(err, CAIRN_E_FORMAT, "unpacks to %zu bytes, expected %zu", done, out_size);
+    inflateEnd(&z);
+    return result;
+}
+
 /* Old linkers joined the compressed sections of several objects as they were: one stream behind the
  * other, until the size that the header claims is there. */
 int cairn_zip_inflate_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,

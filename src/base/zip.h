@@ -44,6 +44,10 @@ enum cairn_zip_way {
 int cairn_zip_deflate(struct cairn_span bytes, enum cairn_zip_way way,
                       struct cairn_buffer *ret_bytes, struct cairn_err *err);
 
+/* Raw deflate, all of it, to exactly `out_size` bytes; `out` is the caller's. */
+int cairn_zip_inflate_raw(struct cairn_span bytes, uint8_t *out, size_t out_size,
+                          struct cairn_err *err);
+
 /* Exactly `out_size` bytes out of a zlib stream (RFC 1950) or a zstd frame: ELF's compressed
  * sections say their size beforehand. `out` is the caller's. */
 int cairn_zip_inflate_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,

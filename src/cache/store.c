@@ -14,150 +14,26 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/own_folder.h"
 #include "cache/seal.h"
 
 enum {
-    FOLDER_MODE = 0700,
+    MADE_LEVELS = 2, /* FOLDER and the one it is in, such as ~/.cache */
     ENTRY_MODE = 0600,
     USE_NOTED_S = 3600, /* a use is noted where the last one is older than this */
     TEMP_TRIES = 16
 };
 
-/* Length of the folder part of a path, slashes behind it left out; 0 where it has none. */
-static size_t parent_size(const char *path)
-{
-    size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/')
-        size--;
-    while (size && path[size - 1] != '/')
-        size--;
-    while (size > 1 && path[size - 1] == '/')
-        size--;
-    return size;
-}
-
-static bool is_root(void)
-{
-    return geteuid() == 0;
-}
-
-/* Where a folder may be made. Root makes none in a folder of another user, who could not delete it,
- * nor where others could replace it. */
-static bool may_make_in(int parent)
-{
-    struct stat st;
-    if (fstat(parent, &st) < 0)
-        return false;
-    if (!is_root() ||
-        (st.st_uid == 0 && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX))))
-        return true;
-    errno = EPERM;
-    return false;
-}
-
-/* One folder by its path. -1 and errno. */
-static int make_folder(const char *path)
-{
-    char parent[PATH_MAX];
-    size_t size = parent_size(path);
-    if (size >= sizeof parent) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(parent, size ? path : ".", size ? size : 1);
-    parent[size ? size : 1] = '\0';
-    int fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const char *name = path + size + strspn(path + size, "/");
-    int result = fd >= 0 && may_make_in(fd) ? mkdirat(fd, name, FOLDER_MODE) : -1;
-    int os_errno = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = os_errno;
-    return result;
-}
-
-/* FOLDER itself and the one it is in, such as ~/.cache; where more is missing, the path is wrong,
- * or there is no home. */
-static int make_top(const char *folder)
-{
-    char parent[PATH_MAX];
-    size_t size = parent_size(folder);
-    if (make_folder(folder) == 0 || errno == EEXIST)
-        return 0;
-    if (errno != ENOENT || size < 2 || size >= sizeof parent)
-        return -1;
-    memcpy(parent, folder, size);
-    parent[size] = '\0';
-    if (make_folder(parent) < 0 && errno != EEXIST)
-        return -1;
-    return make_folder(folder) == 0 || errno == EEXIST ? 0 : -1;
-}
-
-/* A symlink in FOLDER's place is followed where we made it. */
-static int open_link(const char *folder)
-{
-    struct stat link;
-    if (lstat(folder, &link) < 0 || !S_ISLNK(link.st_mode)) {
-        errno = ENOTDIR;
-        return -1;
-    }
-    if (link.st_uid == geteuid())
-        return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    errno = EPERM;
-    return -1;
-}
-
-static int open_top(const char *folder, bool make)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int fd = open(folder, flags);
-    if (fd < 0 && errno == ENOENT && make && make_top(folder) == 0)
-        fd = open(folder, flags);
-    return fd < 0 && (errno == ELOOP || errno == ENOTDIR) ? open_link(folder) : fd;
-}
-
-/* Ours, and for root writable by nobody else: what others could put there or take away is not
- * used. */
-static int check_ours(int fd, const char *folder, struct cairn_err *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return cairn_fail_os(err, errno, "%s", folder);
-    if (st.st_uid != geteuid())
-        return cairn_fail(err, CAIRN_E_ACCESS, "%s: belongs to uid %u, expected %u", folder,
-                          st.st_uid, geteuid());
-    if (is_root() && (st.st_mode & (S_IWGRP | S_IWOTH)))
-        return cairn_fail(err, CAIRN_E_ACCESS,
-                          "%s: mode %04o, expected a folder that only root can write", folder,
-                          st.st_mode & 07777);
-    return CAIRN_OK;
-}
-
-/* A folder below FOLDER. -1 and errno. */
-static int open_below(int parent, const char *name, bool make)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(parent, name, flags);
-    if (fd >= 0 || errno != ENOENT || !make)
-        return fd;
-    if (mkdirat(parent, name, FOLDER_MODE) < 0 && errno != EEXIST)
-        return -1;
-    return openat(parent, name, flags);
-}
-
 /* FOLDER/symbols/v1 in an opened FOLDER. */
 static int open_versions(int top, const char *folder, bool make, int *ret_fd, struct cairn_err *err)
 {
-    int code = check_ours(top, folder, err);
-    if (code < 0)
-        return code;
-    int symbols = open_below(top, "symbols", make);
-    int fd = symbols < 0 ? -1 : open_below(symbols, "v1", make), os_errno = errno;
+    int symbols = cairn_own_folder_below(top, "symbols", make);
+    int fd = symbols < 0 ? -1 : cairn_own_folder_below(symbols, "v1", make), os_errno = errno;
     if (symbols >= 0)
         close(symbols);
     if (fd < 0)
         return cairn_fail_os(err, os_errno, "%s/symbols/v1", folder);
-    code = check_ours(fd, folder, err);
+    int code = cairn_own_folder_check(fd, folder, err);
     if (code < 0)
         close(fd);
     else
@@ -169,12 +45,11 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
                            struct cairn_err *err)
 {
     struct cairn_buffer path = {0};
-    int fd = -1, top = open_top(folder, make);
-    if (top < 0 && errno == ENOTDIR)
-        return cairn_fail(err, CAIRN_E_ARG, "%s: is no folder", folder);
-    if (top < 0)
-        return cairn_fail_os(err, errno, "%s", folder);
-    int code = open_versions(top, folder, make, &fd, err);
+    int fd = -1, top;
+    int code = cairn_own_folder_open(folder, make ? MADE_LEVELS : 0, &top, err);
+    if (code < 0)
+        return code;
+    code = open_versions(top, folder, make, &fd, err);
     close(top);
     if (code < 0)
         return code;
@@ -201,7 +76,7 @@ void cairn_cache_store_close(struct cairn_cache_store *store)
 static int open_folder_of(const struct cairn_cache_store *store, const char *name, bool make)
 {
     const char folder[3] = {name[0], name[1], '\0'};
-    return open_below(store->fd, folder, make);
+    return cairn_own_folder_below(store->fd, folder, make);
 }
 
 /* Sets the time of change: its seconds say what goes first when the folder is full, its nanoseconds
@@ -226,7 +101,7 @@ static int map_fd(const struct cairn_cache_store *store, const char *who, int fd
     struct stat st;
     if (fstat(fd, &st) < 0)
         return cairn_fail_os(err, errno, "%s", who);
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
+    if (!cairn_own_folder_trusts(&st))
         return cairn_fail(err, CAIRN_E_ACCESS,
                           "%s: uid %u, mode %04o: not trusted, expected a file that only uid %u "
                           "can write",
@@ -234,7 +109,7 @@ static int map_fd(const struct cairn_cache_store *store, const char *who, int fd
     int code = cairn_file_open_fd(fd, who, ret_file, err);
     if (code == CAIRN_OK && use)
         note_use(fd, &st);
-    *ret_sealed = store->mark && st.st_mtim.tv_nsec == store->mark && !is_root();
+    *ret_sealed = store->mark && st.st_mtim.tv_nsec == store->mark && geteuid() != 0;
     return code;
 }
 
@@ -274,7 +149,7 @@ int cairn_cache_store_map(const struct cairn_cache_store *store, const char *nam
 
 void cairn_cache_store_vouch(const struct cairn_cache_store *store, const char *name)
 {
-    int fd = store->mark && !is_root() ? open_entry(store, name) : -1;
+    int fd = store->mark && geteuid() != 0 ? open_entry(store, name) : -1;
     if (fd < 0)
         return;
     set_time(fd, store->mark);

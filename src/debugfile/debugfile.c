@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "debugfile/by_id.h"
 #include "debugfile/search.h"
 #include "debugfile/symbol_dir.h"
 #include "elf/note.h"
@@ -27,23 +28,6 @@ static const char *base_name(const char *path)
 static int folder_size(const char *path)
 {
     return (int)(base_name(path) - path) - 1;
-}
-
-static void try_build_id_in(struct cairn_search *s, const char *dir, const char *id)
-{
-    cairn_buffer_clear(&s->text);
-    cairn_buffer_printf(&s->text, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2);
-    cairn_search_try(s);
-}
-
-static void try_build_id(struct cairn_search *s, const char *id)
-{
-    if (strlen(id) < 3)
-        return;
-    for (size_t i = 0; i < s->finder->dirs.n && !cairn_search_has_lines(s); i++)
-        try_build_id_in(s, s->finder->dirs.dirs[i].path, id);
-    if (!cairn_search_has_lines(s))
-        try_build_id_in(s, s->finder->debug_dir, id);
 }
 
 /* The file may have terabytes of holes. */
@@ -164,7 +148,7 @@ static void follow(struct cairn_search *s)
         return;
     s->followed = true;
     if (!s->wanted[0])
-        try_build_id(s, s->image.build_id);
+        cairn_by_id_try_debug(s, s->image.build_id);
     if (!cairn_search_has_lines(s))
         try_debuglink(s);
 }
@@ -285,8 +269,11 @@ static void try_local(struct cairn_search *s, bool known)
 static void search_once(struct cairn_search *s)
 {
     if (s->wanted[0]) {
-        try_build_id(s, s->wanted);
+        cairn_by_id_try_debug(s, s->wanted);
         try_local(s, true);
+        follow(s);
+        if (!cairn_search_is_over(s))
+            cairn_by_id_try_images(s, s->wanted);
         follow(s);
     }
     if (!cairn_search_is_over(s))
@@ -294,6 +281,7 @@ static void search_once(struct cairn_search *s)
     if (!s->image.path && s->code == CAIRN_OK && !s->finder->no_local_files)
         try_local(s, false);
     follow(s);
+    cairn_by_id_try_fetched(s);
 }
 
 static enum cairn_candidate_worth best_worth(const struct cairn_search *s)
@@ -366,17 +354,25 @@ static int end_search(struct cairn_search *s, struct cairn_debugfile_found *ret_
     return code;
 }
 
+static int set_wanted(struct cairn_search *s, const char *build_id)
+{
+    size_t size = build_id ? strlen(build_id) : 0;
+    if (size >= sizeof s->wanted || strspn(size ? build_id : "", "0123456789abcdef") != size)
+        return cairn_fail(s->err, CAIRN_E_ARG,
+                          "%s: build ID is %.140s, expected at most %zu lower-case hex digits",
+                          s->path, build_id, sizeof s->wanted - 1);
+    memcpy(s->wanted, size ? build_id : "", size + 1);
+    return CAIRN_OK;
+}
+
 int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path,
                          const char *build_id, struct cairn_debugfile_found *ret_found,
                          struct cairn_err *err)
 {
     struct cairn_search s = {.finder = finder, .path = path, .err = err};
-    size_t size = build_id ? strlen(build_id) : 0;
-    if (size >= sizeof s.wanted || strspn(size ? build_id : "", "0123456789abcdef") != size)
-        return cairn_fail(err, CAIRN_E_ARG,
-                          "%s: build ID is %.140s, expected at most %zu lower-case hex digits",
-                          path, build_id, sizeof s.wanted - 1);
-    memcpy(s.wanted, size ? build_id : "", size + 1);
+    int code = set_wanted(&s, build_id);
+    if (code < 0)
+        return code;
 
     search_once(&s);
     if (finder->allow_mismatch && s.n_refused && s.code == CAIRN_OK &&
@@ -386,6 +382,21 @@ int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path
         search_once(&s);
     }
     return end_search(&s, ret_found);
+}
+
+unsigned cairn_debugfile_lacks(struct cairn_debugfile_finder *finder, const char *path,
+                               const char *build_id)
+{
+    struct cairn_err ignored;
+    struct cairn_debugfile_found found;
+    struct cairn_search s = {.finder = finder, .path = path, .asks_nobody = true, .err = &ignored};
+    if (set_wanted(&s, build_id) < 0)
+        return 0;
+    search_once(&s);
+    unsigned lacks = s.lacks;
+    if (end_search(&s, &found) == CAIRN_OK)
+        cairn_debugfile_found_done(&found);
+    return lacks;
 }
 
 /* What belongs to `file`, which is `c`; takes it over. */
@@ -401,6 +412,9 @@ static int find_for(struct cairn_debugfile_finder *finder, const char *file,
     follow(&s);
     if (!cairn_search_is_over(&s))
         try_symbol_dirs(&s);
+    if (!cairn_search_is_over(&s))
+        cairn_by_id_try_images(&s, s.image.build_id);
+    cairn_by_id_try_fetched(&s);
     return end_search(&s, ret_found);
 }
 
@@ -447,6 +461,7 @@ int cairn_debugfile_finder_new(const struct cairn_debugfile_places *places,
         return cairn_fail_memory(err);
     finder->allow_mismatch = places->allow_mismatch;
     finder->no_local_files = places->no_local_files;
+    finder->fetches = places->fetches;
     finder->debug_dir = cairn_strdup(places->debug_dir ? places->debug_dir : "/usr/lib/debug");
     finder->root = places->root ? cairn_strdup(places->root) : NULL;
     int code =
@@ -500,5 +515,5 @@ bool cairn_debugfile_finder_vouches(const struct cairn_debugfile_finder *finder,
     for (size_t i = 0; i < finder->dirs.n; i++)
         if (is_below(path, finder->dirs.dirs[i].path))
             return true;
-    return is_below(path, finder->debug_dir);
+    return is_below(path, finder->debug_dir) || cairn_by_id_vouches(path);
 }

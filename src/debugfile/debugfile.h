@@ -5,6 +5,8 @@
  *
  *     build ID asked    DIR/.build-id/xx/yyy.debug      each symbol folder, then the debug folder
  *     image found       .gnu_debuglink                  beside it, .debug/, debug folder + its path
+ *                       DIR/.build-id/xx/yyy        the same for binaries, after the path itself
+ *                       STORE, FETCHED              folders of the whole program (by_id.h)
  *     by name           DIR/NAME, DIR/PATH, DIR/.../NAME  each symbol folder; then NAME.debug alike
  *     the path itself   ROOT/PATH, PATH                 alone where nothing else was found, for a
  *                                                       file of this machine may be another's
@@ -28,6 +30,7 @@ struct cairn_debugfile_places {
     const char *root;      /* NULL: none */
     bool allow_mismatch;   /* files of another build are taken where there is no other */
     bool no_local_files;   /* the path itself is tried for the build ID that was asked for alone */
+    bool fetches;          /* what is lacking may be asked for over the network (by_id.h) */
 };
 
 /* The places with globs expanded, and what a walk through them found; not thread-safe. */
@@ -70,6 +73,11 @@ struct cairn_debugfile_found {
 int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path,
                          const char *build_id, struct cairn_debugfile_found *ret_found,
                          struct cairn_err *err);
+
+/* What cairn_debugfile_find() would lack, of CAIRN_LACKS_DEBUG and CAIRN_LACKS_IMAGE; nothing is
+ * fetched. */
+unsigned cairn_debugfile_lacks(struct cairn_debugfile_finder *finder, const char *path,
+                               const char *build_id);
 
 /* The same where the file is given: `file` is the image, or the debug file where it holds no code;
  * what belongs to it is looked for by its own build ID and debuglink, then by name in the symbol

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "debugfile/by_id.h"
 #include "debugfile/symbol_dir.h"
 
 enum { NAMESAKES_MAX = 64 }; /* files of one name below one folder that are tried */
@@ -188,13 +189,12 @@ int cairn_dwarf_places_package(const struct cairn_dwarf_places *places)
 
 static void try_build_id(struct search *s, const char *dir, const char *id)
 {
-    char first[3] = {0};
-    if (strlen(id) < 3 || s->code)
-        return;
-    memcpy(first, id, 2);
-    cairn_buffer_clear(&s->text);
-    cairn_buffer_printf(&s->text, "%s/.build-id/%s/%s.debug", dir, first, id + 2);
-    try_text(s);
+    static const char *const endings[] = {".debug", "/debug"}; /* the second is in perf's folder */
+    for (size_t i = 0; i < 2 && strlen(id) >= 3 && !s->code; i++) {
+        cairn_buffer_clear(&s->text);
+        cairn_buffer_printf(&s->text, "%s/.build-id/%.2s/%s%s", dir, id, id + 2, endings[i]);
+        try_text(s);
+    }
 }
 
 int cairn_dwarf_places_sup(const struct cairn_dwarf_places *places, const char *from,
@@ -212,6 +212,9 @@ int cairn_dwarf_places_sup(const struct cairn_dwarf_places *places, const char *
     for (size_t i = 0; i < dirs->n; i++)
         try_build_id(&s, dirs->dirs[i].path, id);
     try_build_id(&s, debug_dir, id);
+    for (unsigned i = 0; !s.code && cairn_by_id_put_path(&s.text, i, id); i++)
+        if (s.text.size)
+            try_text(&s);
     try_path(&s, debug_dir, "/.dwz/", base_name(link));
     try_symbol_dirs(&s, link);
     return end(&s);

@@ -15,6 +15,7 @@ struct cairn_debugfile_finder {
     char *root; /* NULL: none */
     bool allow_mismatch;
     bool no_local_files;
+    bool fetches;
 };
 
 /* One search. It is over once there is a binary and lines were found in it or beside it; until then
@@ -28,6 +29,8 @@ struct cairn_search {
     bool followed;     /* the image's own pointers to its debug file */
     bool takes_others; /* second round: builds that differ are taken */
     bool took_other;
+    bool asks_nobody;         /* what is lacking is told in `lacks` alone */
+    unsigned lacks;           /* of by_id.h */
     struct cairn_buffer text; /* the path that is tried */
 
     unsigned n_refused;       /* candidates of another build, */

@@ -27,6 +27,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
         .root = o.root,
         .allow_mismatch = o.allow_mismatch != 0,
         .no_local_files = o.no_local_files != 0,
+        .fetches = true,
     };
     cairn_budget_renew();
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;

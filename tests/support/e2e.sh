@@ -17,7 +17,8 @@ WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
 export CAIRN WORK
 # What is kept between runs lies there too: no test sees another's, nor the user's.
 export XDG_CACHE_HOME="$WORK/.cache"
-unset CAIRN_CACHE_SIZE
+export XDG_DATA_HOME="$WORK/.data"
+unset CAIRN_CACHE_SIZE CAIRN_SYMBOLS
 # meson has libc write to all memory that a program allocates. Unit tests keep that; here it would take a
 # fifth of the time, much of it in linkers, interpreters and the tools that we compare with.
 export MALLOC_PERTURB_=0
