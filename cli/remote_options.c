@@ -186,6 +186,16 @@ static bool take_own(struct reading *r, int row, const char *value)
     }
 }
 
+/* Files are fetched to where names are made: here. 0: another option. */
+static int take_fetch(struct reading *r, const struct cli_option *option, const char *value)
+{
+    bool is_limit = strcmp(option->name, "fetch-limit") == 0;
+    if (!is_limit && strcmp(option->name, "debuginfod") != 0)
+        return 0;
+    enum cli_way_row row = is_limit ? CLI_WAY_FETCH_LIMIT : CLI_WAY_DEBUGINFOD;
+    return cli_way_take(r->args, row, value, &r->remote->symbols) ? 1 : -1;
+}
+
 /* An option of the command. */
 static void take_other(struct reading *r, const struct cli_option *option, const char *value)
 {
@@ -228,9 +238,13 @@ static bool read_words(struct reading *r, size_t n_rows)
     size_t n;
     int row;
     while ((row = cli_args_next(r->args, &value)) >= 0) {
-        if ((size_t)row < n_rows)
-            take_other(r, &command->options[row], value);
-        else if (!take_own(r, row - (int)n_rows, value))
+        const struct cli_option *option = (size_t)row < n_rows ? &command->options[row] : NULL;
+        int fetch = option ? take_fetch(r, option, value) : 0;
+        if (fetch < 0)
+            return false;
+        if (option && !fetch)
+            take_other(r, option, value);
+        else if (!option && !take_own(r, row - (int)n_rows, value))
             return false;
     }
     if (row == CLI_ARGS_WRONG)

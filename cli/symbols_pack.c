@@ -9,8 +9,18 @@
 #include "cli/profiles.h"
 #include "cli/symbols.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
-enum option { OPT_OUTPUT, OPT_SYMBOLS, OPT_DEBUG_DIR, OPT_FORCE, OPT_JSON, OPT_VERBOSE };
+enum option {
+    OPT_OUTPUT,
+    OPT_SYMBOLS,
+    OPT_DEBUG_DIR,
+    OPT_FORCE,
+    OPT_JSON,
+    OPT_VERBOSE,
+    OPT_DEBUGINFOD,
+    OPT_FETCH_LIMIT
+};
 
 static const struct cli_option options[] = {
     [OPT_OUTPUT] = {.name = "output",
@@ -28,6 +38,14 @@ static const struct cli_option options[] = {
     [OPT_FORCE] = {.name = "force", .help = "replace an existing file"},
     [OPT_JSON] = {.name = "json", .help = "print the counts as one JSON object"},
     [OPT_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say which files were chosen"},
+    [OPT_DEBUGINFOD] = {.name = "debuginfod",
+                        .value = "URL",
+                        .help = "ask debuginfod servers for what is not here: those of "
+                                "DEBUGINFOD_URLS, or this one",
+                        .optional = true},
+    [OPT_FETCH_LIMIT] = {.name = "fetch-limit",
+                         .value = "SIZE",
+                         .help = "what --debuginfod may fetch in this run; default: 2G"},
     {0},
 };
 
@@ -147,6 +165,13 @@ static int take_options(struct cli_args *args, struct job *job)
             break;
         case OPT_VERBOSE:
             cli_log_open(1);
+            break;
+        case OPT_DEBUGINFOD:
+        case OPT_FETCH_LIMIT:
+            if (!cli_way_take(args,
+                              row == OPT_DEBUGINFOD ? CLI_WAY_DEBUGINFOD : CLI_WAY_FETCH_LIMIT,
+                              value, NULL))
+                return CLI_USAGE;
             break;
         }
     }

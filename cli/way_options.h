@@ -7,7 +7,14 @@
 
 #include "cli/args.h"
 
-enum cli_way_row { CLI_WAY_NO_CACHE, CLI_WAY_INDEX, CLI_WAY_THREADS, CLI_N_WAYS };
+enum cli_way_row {
+    CLI_WAY_NO_CACHE,
+    CLI_WAY_INDEX,
+    CLI_WAY_THREADS,
+    CLI_WAY_DEBUGINFOD,
+    CLI_WAY_FETCH_LIMIT,
+    CLI_N_WAYS
+};
 
 /* Their rows in a table of options, from number `first` on. */
 /* clang-format off */
@@ -18,7 +25,12 @@ enum cli_way_row { CLI_WAY_NO_CACHE, CLI_WAY_INDEX, CLI_WAY_THREADS, CLI_N_WAYS 
         "read the debug information of a module whole: auto (default), where many addresses are "  \
         "asked, never or always"},                                                                 \
     [(first) + CLI_WAY_THREADS] = {"threads", 0, "N",                                              \
-        "that read a module whole; default: one for each CPU"}
+        "that read a module whole; default: one for each CPU"},                                    \
+    [(first) + CLI_WAY_DEBUGINFOD] = {"debuginfod", 0, "URL",                                      \
+        "ask debuginfod servers for debug files and binaries that are not here: those of "         \
+        "DEBUGINFOD_URLS, or this one", true},                                                     \
+    [(first) + CLI_WAY_FETCH_LIMIT] = {"fetch-limit", 0, "SIZE",                                   \
+        "what --debuginfod may fetch in this run; default: 2G"}
 /* clang-format on */
 
 /* What holds without options: the cache is used, at most as large as CAIRN_CACHE_SIZE says. */

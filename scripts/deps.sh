@@ -7,7 +7,7 @@ set -eu
 packages() {
     case $1 in
     build) echo gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libzstd-dev liblzma-dev libiberty-dev \
-        libncurses-dev clang bpftool libbpf-dev libelf-dev ;;
+        libncurses-dev libcurl4-gnutls-dev clang bpftool libbpf-dev libelf-dev ;;
     demo) echo g++ ;;
     # Compilers and linkers build the programs that are looked into; llvm, elfutils and binutils say
     # what is in them; go reads our profiles; chromium opens our pictures; servers run under

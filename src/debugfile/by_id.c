@@ -67,15 +67,16 @@ bool cairn_by_id_vouches(const char *path)
            (places.fetched && cairn_path_behind(places.fetched, path));
 }
 
-/* The use of a file of the store is in its time of access, by which `cairn symbols gc` decides. */
-static void note_use(const char *path)
+/* The use of a file of the store is in the time of the note beside it, by which `cairn symbols gc`
+ * decides: its own times are those of a hard link's other name, or change with every look. */
+static void note_use(struct cairn_buffer *path)
 {
     struct stat st;
     time_t now = time(NULL);
-    const struct timespec times[2] = {{.tv_sec = now}, {.tv_nsec = UTIME_OMIT}};
-    if (lstat(path, &st) == 0 &&
-        (now - st.st_atime > USE_NOTED_S || st.st_atime - now > USE_NOTED_S))
-        (void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+    cairn_buffer_str(path, ".from");
+    if (!path->failed && lstat(cairn_buffer_text(path), &st) == 0 &&
+        (now - st.st_mtime > USE_NOTED_S || st.st_mtime - now > USE_NOTED_S))
+        (void)utimensat(AT_FDCWD, cairn_buffer_text(path), NULL, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Is the folder ours, as base/own_folder.h has it? */
@@ -127,7 +128,7 @@ static void try_own(struct cairn_search *s, unsigned number, const char *id)
     if (!folder_of(number) || !cairn_by_id_put_path(&s->text, number, id) || !s->text.size)
         return;
     if (cairn_search_try(s) && number < N_IN_STORE)
-        note_use(cairn_buffer_text(&s->text));
+        note_use(&s->text);
 }
 
 static void try_debug_in(struct cairn_search *s, const char *dir, const char *id)
@@ -190,13 +191,21 @@ static unsigned lacks_of(const struct cairn_search *s)
            (s->image.path || s->any_image ? 0 : CAIRN_LACKS_IMAGE);
 }
 
+/* Half a gigabyte for names that kallsyms has: the kernel's files are not fetched. */
+static bool is_kernels(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return path[0] == '[' || strncmp(name, "vmlinux", 7) == 0 || strncmp(name, "vdso", 4) == 0 ||
+           strstr(name, ".ko");
+}
+
 void cairn_by_id_try_fetched(struct cairn_search *s)
 {
     const char *id = s->wanted[0] ? s->wanted : s->image.build_id;
     struct cairn_lacking lacking = {.build_id = id, .path = s->path, .lacks = lacks_of(s)};
     s->lacks = lacking.lacks;
     if (!places.fetch || !s->finder->fetches || s->asks_nobody || s->code < 0 || !lacking.lacks ||
-        strlen(id) < ID_DIGITS_MIN)
+        strlen(id) < ID_DIGITS_MIN || is_kernels(s->path))
         return;
     cairn_by_id_fetch(&lacking, 1);
     if (lacking.lacks & CAIRN_LACKS_DEBUG)

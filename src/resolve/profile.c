@@ -12,6 +12,7 @@
 #include "base/function_start.h"
 #include "proc/kernel.h"
 #include "resolve/frame_pids.h"
+#include "resolve/lacking.h"
 #include "resolve/resolver.h"
 
 enum { PATH_BYTES = 256 };
@@ -370,11 +371,14 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
             return code;
     }
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
+    int result = cairn_lacking_fetch(resolver, profile, err);
+    if (result < 0)
+        return result;
     resolver->modules.kernel_release = cairn_profile_note(profile, CAIRN_NOTE_KERNEL, 0);
     const char *host = cairn_profile_note(profile, CAIRN_NOTE_HOST, 0);
     resolver->modules.is_elsewhere = cairn_host_is_other(host);
     resolver->modules.is_of_here = host && !resolver->modules.is_elsewhere;
-    int result = add_regions(&naming);
+    result = add_regions(&naming);
     if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
         result = cairn_frame_pids(profile, &naming.pids, err);
     if (result == CAIRN_OK)

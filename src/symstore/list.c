@@ -50,6 +50,16 @@ static void clean_temp(int folder, const char *name)
     close(fd);
 }
 
+/* The time of the note beside it; without one, when the file came. */
+static int64_t used_ns(int folder, const char *name, const struct stat *file)
+{
+    char beside[256 + sizeof ".from"]; /* NAME_MAX */
+    struct stat note;
+    snprintf(beside, sizeof beside, "%s.from", name);
+    bool has_note = fstatat(folder, beside, &note, AT_SYMLINK_NOFOLLOW) == 0;
+    return (int64_t)cairn_time_ns(has_note ? &note.st_mtim : &file->st_ctim);
+}
+
 static int add(struct walk *w, int folder, const char *folder_name, const char *name)
 {
     struct stat st;
@@ -64,7 +74,7 @@ static int add(struct walk *w, int folder, const char *folder_name, const char *
     if (cairn_grow((void **)&list->files, &list->cap, list->n + 1, sizeof *list->files) < 0)
         return cairn_fail_memory(w->err);
     found.bytes = (uint64_t)st.st_size;
-    found.used_ns = (int64_t)st.st_atim.tv_sec * 1000000000 + st.st_atim.tv_nsec;
+    found.used_ns = used_ns(folder, name, &st);
     list->files[list->n++] = found;
     list->bytes += found.bytes;
     return CAIRN_OK;

@@ -175,17 +175,14 @@ static void note_from(int folder, const char *name, const char *from)
 int cairn_symstore_put(const struct cairn_symstore *store, const struct cairn_candidate *c,
                        const char *from, bool link, struct cairn_err *err)
 {
-    static const struct timespec used_now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
     char name[CAIRN_SYMSTORE_NAME_MAX];
     int folder = cairn_symstore_folder_of(store, c->build_id, true);
     if (folder < 0)
         return cairn_fail_os(err, errno, "%s/%.2s", store->path, c->build_id);
     snprintf(name, sizeof name, "%s%s", c->build_id + 2, c->has_code ? "" : ".debug");
     int code = put_data(folder, name, c, from, link, err);
-    if (code == CAIRN_OK) {
-        (void)utimensat(folder, name, used_now, AT_SYMLINK_NOFOLLOW);
+    if (code == CAIRN_OK)
         note_from(folder, name, from);
-    }
     close(folder);
     return code < 0 ? cairn_fail_in(err, code, store->path) : CAIRN_OK;
 }

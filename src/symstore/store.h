@@ -4,7 +4,8 @@
  *
  *     STORE/.build-id/ab/cdef01.debug        a debug file
  *                        cdef01              a binary
- *                        cdef01.debug.from   where it was added from: one line
+ *                        cdef01.debug.from   where it was added from, one line; its time of change
+ *                                            is when the file was last used
  *                        .tmp-0123456789ab   being written; locked by its writer
  *
  * Folders and files are their owner's alone; base/own_folder.h says whom we trust.
