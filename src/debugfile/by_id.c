@@ -111,13 +111,12 @@ bool cairn_by_id_put_path(struct cairn_buffer *out, unsigned number, const char 
     else if (folder)
         cairn_buffer_printf(out, "%s/%s/%s", folder, id, names[number]);
     const char *path = cairn_buffer_text(out);
-    bool is_there = folder && !out->failed && lstat(path, &st) == 0;
+    bool is_there = folder && !out->failed && lstat(path, &st) == 0 && is_own(folder);
     bool is_trusted = is_there && cairn_own_folder_trusts(&st);
     if (is_there && !is_trusted)
         cairn_log(CAIRN_LOG_INFO, "%s: uid %u, mode %04o: not trusted, passed over", path,
                   st.st_uid, st.st_mode & 07777);
-    /* An empty file says that the server had none. */
-    if (!is_trusted || !st.st_size || !is_own(folder))
+    if (!is_trusted || !st.st_size) /* an empty file says that the server had none */
         cairn_buffer_clear(out);
     return true;
 }
