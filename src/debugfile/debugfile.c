@@ -316,6 +316,19 @@ static bool is_id(const struct cairn_search *s, const struct cairn_candidate *c)
     return c->path && s->wanted[0] && strcmp(c->build_id, s->wanted) == 0;
 }
 
+static void tell_found(const struct cairn_search *s, const struct cairn_debugfile_found *found)
+{
+    const char *how = found->verified   ? "verified"
+                      : found->mismatch ? "another build"
+                                        : "unverified";
+    cairn_log(CAIRN_LOG_INFO, "%s: binary %s, debug file %s (%s)", s->path,
+              found->image_path ? found->image_path : "none",
+              found->debug_path ? found->debug_path : "none", how);
+    if (s->wanted[0] && !s->took_other && s->n_refused && best_worth(s) == CAIRN_WORTH_EXPORTS &&
+        s->refusal.code)
+        cairn_log_err(CAIRN_LOG_WARNING, &s->refusal);
+}
+
 static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_found)
 {
     struct cairn_debugfile_found found = {
@@ -330,13 +343,8 @@ static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_
         .debug_vouched = s->debug.elf.is_vouched,
     };
     found.verified = found.verified && !found.mismatch;
-    const char *how = found.verified ? "verified" : found.mismatch ? "another build" : "unverified";
-    cairn_log(CAIRN_LOG_INFO, "%s: binary %s, debug file %s (%s)", s->path,
-              found.image_path ? found.image_path : "none",
-              found.debug_path ? found.debug_path : "none", how);
-    if (s->wanted[0] && !s->took_other && s->n_refused && best_worth(s) == CAIRN_WORTH_EXPORTS &&
-        s->refusal.code)
-        cairn_log_err(CAIRN_LOG_WARNING, &s->refusal);
+    if (!s->asks_nobody)
+        tell_found(s, &found);
     s->image = s->debug = (struct cairn_candidate){0}; /* handed over */
     *ret_found = found;
 }

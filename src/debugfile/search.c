@@ -23,7 +23,7 @@ static void note_damage(struct cairn_search *s, const struct cairn_err *why)
         s->code = cairn_fail_memory(s->err);
         return;
     }
-    if (s->takes_others || strcmp(s->damage.msg, why->msg) == 0)
+    if (s->takes_others || s->asks_nobody || strcmp(s->damage.msg, why->msg) == 0)
         return; /* said before */
     cairn_log_err(CAIRN_LOG_WARNING, why);
     if (!s->damage.code)
