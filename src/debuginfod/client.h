@@ -14,12 +14,14 @@ enum {
     CAIRN_SERVER_FAILURES = 2, /* one behind the other: it is not asked any more */
     CAIRN_TIMEOUT_S = 10,
     CAIRN_CONNECT_TIMEOUT_S = 5,
+    CAIRN_WRONG_TOLD = 3,
 };
 
 struct cairn_server {
     char *url; /* without slashes at its end */
     unsigned n_failures;
-    bool is_off, told_other; /* it gave something else than an ELF file */
+    bool is_off;
+    unsigned n_wrong; /* answers that were no ELF file or of another build; the first are told */
 };
 
 struct cairn_debuginfod {

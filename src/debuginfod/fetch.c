@@ -151,6 +151,7 @@ static void free_slot(struct fetch *f, size_t slot)
 /* The next server, in the slot that the last one left. */
 static void go_on(struct fetch *f, size_t slot, struct job *job)
 {
+    job->has_failed |= f->client->is_stopped;
     if (f->client->is_stopped || !start(f, slot, job))
         finish(f, job);
 }

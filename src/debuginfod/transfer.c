@@ -134,13 +134,16 @@ static enum cairn_outcome fail_server(struct cairn_transfer *t, const char *why)
     return CAIRN_OUTCOME_FAILED;
 }
 
+/* A server of nonsense gives as much of it as there are modules. */
+static enum cairn_log_level level_of_wrong(struct cairn_server *server)
+{
+    return server->n_wrong++ < CAIRN_WRONG_TOLD ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO;
+}
+
 static enum cairn_outcome tell_other(struct cairn_transfer *t)
 {
-    if (!t->server->told_other)
-        cairn_log(CAIRN_LOG_WARNING,
-                  "debuginfod: %s: no ELF file, it begins with \"%s\"; passed over", t->url,
-                  t->head);
-    t->server->told_other = true;
+    cairn_log(level_of_wrong(t->server),
+              "debuginfod: %s: no ELF file, it begins with \"%s\"; passed over", t->url, t->head);
     return CAIRN_OUTCOME_WRONG;
 }
 
@@ -151,12 +154,12 @@ static enum cairn_outcome check_file(struct cairn_transfer *t)
     struct cairn_err why;
     int code = cairn_candidate_open_fd(t->fd, t->url, &c, &why);
     if (code < 0) {
-        cairn_log(CAIRN_LOG_WARNING, "debuginfod: %s; passed over", why.msg);
+        cairn_log(level_of_wrong(t->server), "debuginfod: %s; passed over", why.msg);
         return CAIRN_OUTCOME_WRONG;
     }
     bool is_right = strcmp(c.build_id, t->wanted->build_id) == 0;
     if (!is_right)
-        cairn_log(CAIRN_LOG_WARNING,
+        cairn_log(level_of_wrong(t->server),
                   "debuginfod: %s: the build ID of what came is %s, expected %s; passed over",
                   t->url, c.build_id[0] ? c.build_id : "unknown", t->wanted->build_id);
     cairn_candidate_close(&c);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "debugfile/by_id.h"
 #include "debugfile/debugfile.h"
 #include "symbol/symbolizer.h"
@@ -44,21 +45,49 @@ static bool mark(const struct cairn_profile *p, bool *is_wanted)
     return true;
 }
 
-static size_t list(struct cairn_resolver *r, const struct cairn_profile *p, const bool *is_wanted,
-                   const uint64_t *weights, struct cairn_lacking *lacking)
+/* One of several mappings of a module adds its weight to the first. False: memory is gone. */
+static bool add(struct cairn_table *by_id, uint32_t id, uint64_t weight,
+                struct cairn_lacking *lacking, size_t *n)
 {
-    size_t n = 0;
-    for (size_t i = 1; i < p->n_modules; i++) {
-        const struct cairn_profile_module *module = &p->modules[i];
-        const char *id = cairn_strings_get(&p->strings, module->build_id);
-        if (!is_wanted[i] || !*id || module->kind != CAIRN_MODULE_FILE)
-            continue;
-        const char *path = cairn_strings_get(&p->strings, module->path);
-        lacking[n] = (struct cairn_lacking){.build_id = id, .path = path, .weight = weights[i]};
-        lacking[n].lacks = cairn_debugfile_lacks(r->modules.symbolizer->finder, path, id);
-        n += lacking[n].lacks != 0;
+    uint32_t index;
+    if (cairn_table_find(by_id, id, &index)) {
+        lacking[index].weight += weight;
+        return true;
     }
-    return n;
+    lacking[*n].weight = weight;
+    return cairn_table_set(by_id, id, (uint32_t)(*n)++) == CAIRN_OK;
+}
+
+static bool list(const struct cairn_profile *p, const bool *is_wanted, const uint64_t *weights,
+                 struct cairn_lacking *lacking, size_t *ret_n)
+{
+    struct cairn_table by_id = {0};
+    size_t n = 0;
+    bool has_memory = true;
+    for (size_t i = 1; i < p->n_modules && has_memory; i++) {
+        const struct cairn_profile_module *module = &p->modules[i];
+        if (!is_wanted[i] || !module->build_id || module->kind != CAIRN_MODULE_FILE)
+            continue;
+        lacking[n].build_id = cairn_strings_get(&p->strings, module->build_id);
+        lacking[n].path = cairn_strings_get(&p->strings, module->path);
+        has_memory = add(&by_id, module->build_id, weights[i], lacking, &n);
+    }
+    cairn_table_done(&by_id);
+    *ret_n = n;
+    return has_memory;
+}
+
+/* What is here already is left out. */
+static void fetch(struct cairn_resolver *r, struct cairn_lacking *lacking, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        lacking[kept] = lacking[i];
+        lacking[kept].lacks = cairn_debugfile_lacks(r->modules.symbolizer->finder, lacking[i].path,
+                                                    lacking[i].build_id);
+        kept += lacking[kept].lacks != 0;
+    }
+    cairn_by_id_fetch(lacking, kept);
 }
 
 int cairn_lacking_fetch(struct cairn_resolver *resolver, const struct cairn_profile *p,
@@ -69,9 +98,11 @@ int cairn_lacking_fetch(struct cairn_resolver *resolver, const struct cairn_prof
     bool *is_wanted = cairn_alloc(p->n_modules, sizeof *is_wanted);
     uint64_t *weights = cairn_alloc(p->n_modules, sizeof *weights);
     struct cairn_lacking *lacking = cairn_alloc(p->n_modules, sizeof *lacking);
-    bool has_memory = is_wanted && weights && lacking && mark(p, is_wanted) && weigh(p, weights);
+    size_t n = 0;
+    bool has_memory = is_wanted && weights && lacking && mark(p, is_wanted) && weigh(p, weights) &&
+                      list(p, is_wanted, weights, lacking, &n);
     if (has_memory)
-        cairn_by_id_fetch(lacking, list(resolver, p, is_wanted, weights, lacking));
+        fetch(resolver, lacking, n);
     cairn_free(is_wanted);
     cairn_free(weights);
     cairn_free(lacking);

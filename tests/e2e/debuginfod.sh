@@ -73,8 +73,7 @@ fetch() {
     hasnt log "Sanitizer" "$case"
 }
 n_requests() { wc -l <requests; }
-DEBUGINFOD_TIMEOUT=1
-export DEBUGINFOD_TIMEOUT
+export DEBUGINFOD_TIMEOUT=1 no_proxy=127.0.0.1
 unset DEBUGINFOD_CACHE_PATH
 
 # Names, the heaviest module first, and no request without the option.
