@@ -72,6 +72,7 @@ FULL = [
     Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4,
           skip={"unit-proc": WATCHED, "unit-sample": WATCHED, "unit-target-pid": WATCHED,
                 "unit-snapshot-snapshot": WATCHED, "unit-snapshot-by_iterator": WATCHED,
+                "unit-attach-foothold": WATCHED,
                 "unit-bpf-threads_moment": COMPARED,
                 "unit-unwind-thread": HELD, "unit-unwind-print": INSIDE}),
     Build("build-aarch64", "gcc for aarch64, run by qemu-user and in a guest", ["unit", "fuzz", "guest"],

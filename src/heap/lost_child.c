@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap/heap.h"
+#include "rt/own_maps.h"
 #include "rt/pages.h"
 #include "rt/seal.h"
 #include "rt/sys.h"
@@ -28,25 +28,21 @@ extern char **environ;
 
 /* On pages of its own. */
 struct work {
-    struct cairn_heap_maps_text maps;
-    char command[CAIRN_HEAP_LINE + 32];
+    struct cairn_own_maps_text maps;
+    char command[CAIRN_OWN_MAPS_LINE + 32];
     char pid[DIGITS];
     char piece[PIECE_BYTES];
     char *const *env;
 };
 
 /* Of the mapping that this function is in. */
-static bool take_own_path(void *ctx, const char *line)
+static bool take_own_path(void *ctx, const struct cairn_own_mapping *mapping)
 {
     struct work *work = ctx;
-    struct cairn_tracked_mapping mapping;
-    const char *path;
-    bool is_code;
     uint64_t own = (uintptr_t)take_own_path;
-    if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path) || own < mapping.from ||
-        own >= mapping.to)
+    if (own < mapping->from || own >= mapping->to)
         return true;
-    memcpy(work->command, path, strlen(path) + 1);
+    memcpy(work->command, mapping->path, strlen(mapping->path) + 1);
     return false;
 }
 
@@ -54,7 +50,7 @@ static bool find_command(struct work *work)
 {
     static const char *const places[] = {"/cairn", "/../bin/cairn", "/../../bin/cairn"};
     char *slash = NULL;
-    if (!cairn_heap_maps_each(&work->maps, take_own_path, work))
+    if (!cairn_own_maps_each(&work->maps, take_own_path, work))
         return false;
     for (char *at = work->command; *at; at++)
         slash = *at == '/' ? at : slash;

@@ -192,7 +192,8 @@ static void stress(void (*what)(uint32_t *random))
            n_asked);
     assert_int_equal(n_wrong, 0);
     assert_true(n_captures > 100);
-    assert_true(n_signals > 0);
+    /* TSan holds them back until a thread calls what it watches; where threads fork, none may. */
+    assert_true(n_signals > 0 || UNDER_TSAN);
 }
 
 static void go_deep(uint32_t *random)
