@@ -8,9 +8,10 @@
 
 #include <cairn/hook.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 
-#define TARGET __attribute__((noinline, noclone, aligned(64)))
+#define TARGET APART __attribute__((aligned(64)))
 
 struct wide {
     long a, b, c, d;
