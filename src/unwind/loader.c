@@ -109,9 +109,10 @@ uintptr_t cairn_loader_libc(const char *name)
     return find_beside("gnu_get_libc_version", name);
 }
 
+/* Its loader is its libc. */
 uintptr_t cairn_loader_musl(const char *name)
 {
-    return &loader_debug ? 0 : find_beside("__libc_start_main", name);
+    return &loader_debug ? 0 : find_beside("_dl_debug_state", name);
 }
 
 static uintptr_t first_of(const struct link_map *map, const char *name)
