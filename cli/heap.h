@@ -43,7 +43,7 @@ enum cli_heap_name_row { CLI_HEAP_SYMBOLS, CLI_HEAP_VERBOSE, CLI_HEAP_WAYS };
 bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
                         struct cli_heap_names *names);
 
-/* The one PID or FILE that is the operand; NULL after having said what is wrong. */
+/* The one PID, NAME or FILE that is the operand; NULL after having said what is wrong. */
 const char *cli_heap_input(struct cli_args *args);
 /* The same of one PID or NAME. */
 const char *cli_heap_process(struct cli_args *args);

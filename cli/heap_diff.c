@@ -79,7 +79,7 @@ static bool parse(struct job *job)
         return false;
     job->inputs = cli_args_operands(job->args, &n);
     if (n != 2)
-        cli_args_wrong(job->args, "two are compared: PID or FILE, before and now");
+        cli_args_wrong(job->args, "two are compared: PID, NAME or FILE, before and now");
     return n == 2;
 }
 

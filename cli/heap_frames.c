@@ -84,7 +84,7 @@ static const char *only_operand(struct cli_args *args, const char *what)
 
 const char *cli_heap_input(struct cli_args *args)
 {
-    return only_operand(args, "PID or FILE");
+    return only_operand(args, "PID, NAME or FILE");
 }
 
 const char *cli_heap_process(struct cli_args *args)
