@@ -55,7 +55,8 @@ GATE = [
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
 EMULATED = {suite: GUEST for suite in
-            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report")}
+            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report",
+             "unit-watch-lost_space")}
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
 WATCHED = "it stops and counts threads, and TSan has one of its own in every process"
 COMPARED = "it looks at a thread's variable while the thread changes it, as what is tested does"
