@@ -229,6 +229,16 @@ static int inflate_stream(z_stream *z, struct cairn_span bytes, const uint8_t *o
     return code == Z_STREAM_END ? CAIRN_OK : fail_stream(err, z, bytes, code);
 }
 
+/* Ends the stream, which was to give so many bytes. */
+static int end_exact(z_stream *z, size_t done, size_t expected, int result, struct cairn_err *err)
+{
+    inflateEnd(z);
+    if (result == CAIRN_OK && done != expected)
+        return cairn_fail(err, CAIRN_E_FORMAT, "unpacks to %zu bytes, expected %zu", done,
+                          expected);
+    return result;
+}
+
 int cairn_zip_inflate_raw(struct cairn_span bytes, uint8_t *out, size_t out_size,
                           struct cairn_err *err)
 {
@@ -237,12 +247,7 @@ int cairn_zip_inflate_raw(struct cairn_span bytes, uint8_t *out, size_t out_size
         return cairn_fail_memory(err);
     z.next_out = out;
     int result = inflate_stream(&z, bytes, out + out_size, err);
-    size_t done = (size_t)(z.next_out - out);
-    if (result == CAIRN_OK && done != out_size)
-        result =
-            cairn_fail(err, CAIRN_E_FORMAT, "unpacks to %zu bytes, expected %zu", done, out_size);
-    inflateEnd(&z);
-    return result;
+    return end_exact(&z, (size_t)(z.next_out - out), out_size, result, err);
 }
 
 /* Old linkers joined the compressed sections of several objects as they were: one stream behind the
@@ -260,12 +265,7 @@ int cairn_zip_inflate_exact(struct cairn_span bytes, uint8_t *out, size_t out_si
         result = inflate_stream(&z, bytes, out_end, err);
     while (result == CAIRN_OK && z.next_out < out_end && refill(&z, bytes) > 0 &&
            inflateReset(&z) == Z_OK);
-    size_t done = (size_t)(z.next_out - out);
-    if (result == CAIRN_OK && done != out_size)
-        result =
-            cairn_fail(err, CAIRN_E_FORMAT, "unpacks to %zu bytes, expected %zu", done, out_size);
-    inflateEnd(&z);
-    return result;
+    return end_exact(&z, (size_t)(z.next_out - out), out_size, result, err);
 }
 
 int cairn_zip_zstd_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,

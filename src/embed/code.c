@@ -61,34 +61,12 @@ bool cairn_embed_store(const struct cairn_embed_memory *memory, uint64_t word_va
            cairn_embed_write(memory, word_va, &value, sizeof value);
 }
 
-/* What cairn_embed_find_free() looks for, and what it has found. */
-struct gap {
-    uint64_t at, high, bytes; /* from `at` on, below `high` */
-    uint64_t found;           /* 0: nothing yet */
-};
-
-/* A mapping leaves enough space in front of it, or the search goes on behind it. */
-static bool look_before(void *context, const struct cairn_own_mapping *mapping)
-{
-    struct gap *gap = context;
-    const uint64_t page = cairn_pages_size();
-    if (mapping->to <= (gap->at & ~(page - 1)))
-        return true;
-    if (mapping->from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
-        gap->found = gap->at;
-    else
-        gap->at = mapping->to;
-    return !gap->found && gap->at < gap->high;
-}
-
 uint64_t cairn_embed_find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes)
 {
     static struct cairn_own_maps_text text; /* under the room's lock */
-    struct gap gap = {.at = low, .high = high, .bytes = n_bytes};
+    uint64_t found = cairn_own_maps_find_free(&text, low, high, n_bytes);
     (void)context;
-    if (low < high)
-        (void)cairn_own_maps_each(&text, look_before, &gap);
-    return gap.found && gap.found + n_bytes <= high ? gap.found : 0;
+    return found && found + n_bytes <= high ? found : 0;
 }
 
 bool cairn_embed_map(uint64_t va, size_t n_bytes)

@@ -33,35 +33,13 @@ enum {
     NEAR = 1 << 26 /* bytes that are tried around the function first */
 };
 
-/* What find_free() looks for, and what it has found. */
-struct gap {
-    uint64_t at, high, bytes; /* from `at` on, below `high` */
-    uint64_t found;           /* 0: nothing yet */
-};
-
-/* A mapping leaves enough space in front of it, or the search goes on behind it. */
-static bool look_before(void *context, const struct cairn_own_mapping *mapping)
-{
-    struct gap *gap = context;
-    const uint64_t page = cairn_pages_size();
-    if (mapping->to <= (gap->at & ~(page - 1)))
-        return true;
-    if (mapping->from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
-        gap->found = gap->at;
-    else
-        gap->at = mapping->to;
-    return !gap->found && gap->at < gap->high;
-}
-
 /* The lowest address of [low, high) behind which whole pages are free for `bytes`; 0: none. */
 static uint64_t find_free(void *context, uint64_t low, uint64_t high, uint64_t bytes)
 {
     struct cairn_own_maps_text text;
-    struct gap gap = {.at = low, .high = high, .bytes = bytes};
+    uint64_t found = cairn_own_maps_find_free(&text, low, high, bytes);
     (void)context;
-    if (low < high)
-        (void)cairn_own_maps_each(&text, look_before, &gap);
-    return gap.found && gap.found + bytes <= high + ISLAND_BYTES ? gap.found : 0;
+    return found && found + bytes <= high + ISLAND_BYTES ? found : 0;
 }
 
 static bool write_code(int fd, uint64_t va, const uint8_t *code, size_t n)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "rt/pages.h"
 #include "rt/sys.h"
 
 static bool read_number(const char **at, unsigned base, uint64_t *ret)
@@ -75,4 +76,33 @@ bool cairn_own_maps_each(struct cairn_own_maps_text *text, cairn_own_mapping_fn 
         }
     cairn_sys_close(fd);
     return got >= 0;
+}
+
+/* What cairn_own_maps_find_free() looks for, and what it has found. */
+struct gap {
+    uint64_t at, high, bytes; /* from `at` on, below `high` */
+    uint64_t found;           /* 0: nothing yet */
+};
+
+/* A mapping leaves enough space in front of it, or the search goes on behind it. */
+static bool look_before(void *context, const struct cairn_own_mapping *mapping)
+{
+    struct gap *gap = context;
+    const uint64_t page = cairn_pages_size();
+    if (mapping->to <= (gap->at & ~(page - 1)))
+        return true;
+    if (mapping->from >= ((gap->at + gap->bytes + page - 1) & ~(page - 1)))
+        gap->found = gap->at;
+    else
+        gap->at = mapping->to;
+    return !gap->found && gap->at < gap->high;
+}
+
+uint64_t cairn_own_maps_find_free(struct cairn_own_maps_text *text, uint64_t low, uint64_t high,
+                                  uint64_t bytes)
+{
+    struct gap gap = {.at = low, .high = high, .bytes = bytes};
+    if (low < high)
+        (void)cairn_own_maps_each(text, look_before, &gap);
+    return gap.found;
 }

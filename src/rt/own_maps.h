@@ -29,6 +29,11 @@ struct cairn_own_mapping {
 typedef bool cairn_own_mapping_fn(void *context, const struct cairn_own_mapping *mapping);
 bool cairn_own_maps_each(struct cairn_own_maps_text *text, cairn_own_mapping_fn *fn, void *context);
 
+/* The lowest address of [low, high) behind which whole pages are free for `bytes`, which may end
+ * behind `high`; 0: none. */
+uint64_t cairn_own_maps_find_free(struct cairn_own_maps_text *text, uint64_t low, uint64_t high,
+                                  uint64_t bytes);
+
 /* One line of /proc/PID/maps; false: it is not one. */
 bool cairn_own_mapping_read(const char *line, struct cairn_own_mapping *ret);
 
