@@ -10,6 +10,7 @@
  */
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include "attach/image.h"
 #include "attach/job.h"
@@ -17,7 +18,7 @@
 #include "attach/place.h"
 #include "base/error.h"
 
-enum { PATH_BYTES = PATH_MAX };
+enum { PATH_BYTES = PATH_MAX, WAIT_STEP_MS = 20, WAIT_STEPS = 50 };
 
 struct fresh {
     struct cairn_attach_job *job;
@@ -67,6 +68,36 @@ static void say_plans(const struct fresh *f)
     }
 }
 
+static int plan_loaded(struct fresh *f, struct cairn_err *err)
+{
+    const struct cairn_target_process *target = &f->job->target;
+    int result = cairn_loaded_read(target, &f->modules, err);
+    return result < 0 ? result
+                      : cairn_divert_plan(target, &f->modules, &f->table, &f->diversions, err);
+}
+
+static int plan_again(struct fresh *f, struct cairn_err *err)
+{
+    const struct timespec step = {.tv_nsec = WAIT_STEP_MS * 1000000L};
+    cairn_diversions_done(&f->diversions);
+    cairn_loaded_done(&f->modules);
+    nanosleep(&step, NULL);
+    int result = cairn_target_look_again(&f->job->target, err);
+    return result < 0 ? result : plan_loaded(f, err);
+}
+
+/* A process that was started a moment ago gets a second until its loader has mapped the library
+ * that has malloc, and one more step to relocate it. */
+static int plan_soon(struct fresh *f, struct cairn_err *err)
+{
+    int result = plan_loaded(f, err), waited = 0;
+    for (; result == CAIRN_E_SUPPORT && waited < WAIT_STEPS &&
+           cairn_loaded_may_come(&f->modules, "malloc");
+         waited++)
+        result = plan_again(f, err);
+    return result < 0 || waited == 0 ? result : plan_again(f, err);
+}
+
 static int plan(struct fresh *f, struct cairn_err *err)
 {
     struct cairn_attach_job *job = f->job;
@@ -78,9 +109,7 @@ static int plan(struct fresh *f, struct cairn_err *err)
     if (result == CAIRN_OK)
         result = cairn_late_table_read(&f->image, &f->table, err);
     if (result == CAIRN_OK)
-        result = cairn_loaded_wait(&job->target, &f->modules, err);
-    if (result == CAIRN_OK)
-        result = cairn_divert_plan(&job->target, &f->modules, &f->table, &f->diversions, err);
+        result = plan_soon(f, err);
     if (result < 0)
         return result;
     job->report.n_modules = (uint32_t)f->modules.n;

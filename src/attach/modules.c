@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,7 +18,7 @@
 #include "proc/mapped_file.h"
 #include "proc/process.h"
 
-enum { PAGE = 4096, DYNAMIC_MAX = 512, R_MAP_OFF = 8, WAIT_STEP_MS = 20, WAIT_STEPS = 50 };
+enum { PAGE = 4096, DYNAMIC_MAX = 512, R_MAP_OFF = 8 };
 
 /* As <link.h> begins it. */
 struct list_entry {
@@ -168,34 +167,13 @@ void cairn_loaded_done(struct cairn_loaded_modules *modules)
     *modules = (struct cairn_loaded_modules){0};
 }
 
-/* A program that a loader loads gets its malloc from it. */
-static bool is_loading(const struct cairn_loaded_modules *modules)
+bool cairn_loaded_may_come(const struct cairn_loaded_modules *modules, const char *name)
 {
-    struct cairn_wanted_function allocator = {.name = "malloc"};
+    struct cairn_wanted_function function = {.name = name};
     struct cairn_elf_segment segment;
     bool has_loader = false;
-    for (uint32_t i = 0; cairn_elf_segment(&modules->items[0].elf, i, &segment); i++)
+    for (uint32_t i = 0; modules->n && cairn_elf_segment(&modules->items[0].elf, i, &segment); i++)
         has_loader |= segment.type == PT_INTERP;
-    return has_loader && cairn_loaded_find(modules, &allocator, 1, NULL) == CAIRN_OK &&
-           allocator.module == SIZE_MAX;
-}
-
-static int read_again(struct cairn_target_process *target, struct cairn_loaded_modules *modules,
-                      struct cairn_err *err)
-{
-    const struct timespec step = {.tv_nsec = WAIT_STEP_MS * 1000000L};
-    cairn_loaded_done(modules);
-    nanosleep(&step, NULL);
-    int result = cairn_target_look_again(target, err);
-    return result < 0 ? result : cairn_loaded_read(target, modules, err);
-}
-
-/* Once the library is mapped, the loader relocates it: it gets one more step for that. */
-int cairn_loaded_wait(struct cairn_target_process *target, struct cairn_loaded_modules *ret_modules,
-                      struct cairn_err *err)
-{
-    int result = cairn_loaded_read(target, ret_modules, err), waited = 0;
-    for (; result == CAIRN_OK && waited < WAIT_STEPS && is_loading(ret_modules); waited++)
-        result = read_again(target, ret_modules, err);
-    return result < 0 || waited == 0 ? result : read_again(target, ret_modules, err);
+    return has_loader && cairn_loaded_find(modules, &function, 1, NULL) == CAIRN_OK &&
+           function.module == SIZE_MAX;
 }

@@ -30,11 +30,6 @@ struct cairn_loaded_modules {
 /* One that cannot be opened is there without a file. CAIRN_E_MISSING: not even the program can. */
 int cairn_loaded_read(const struct cairn_target_process *target,
                       struct cairn_loaded_modules *ret_modules, struct cairn_err *err);
-
-/* The same of a process that may have been started a moment ago: it gets a second to load the
- * library that has malloc. The modules are there without it where that was too short. */
-int cairn_loaded_wait(struct cairn_target_process *target, struct cairn_loaded_modules *ret_modules,
-                      struct cairn_err *err);
 void cairn_loaded_done(struct cairn_loaded_modules *modules);
 
 /* A function that is looked for, and the module that has it. */
@@ -48,6 +43,9 @@ struct cairn_wanted_function {
  * have it in its full table of symbols. `functions` are in the order of strcmp(3). */
 int cairn_loaded_find(const struct cairn_loaded_modules *modules,
                       struct cairn_wanted_function *functions, size_t n, struct cairn_err *err);
+
+/* No module exports the function yet, and the program has a loader, which may bring one. */
+bool cairn_loaded_may_come(const struct cairn_loaded_modules *modules, const char *name);
 
 /* The va of an object that the first module exports under this name; 0: none does. */
 uint64_t cairn_loaded_object(const struct cairn_loaded_modules *modules, const char *name);
