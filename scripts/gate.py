@@ -55,8 +55,7 @@ GATE = [
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
 EMULATED = {suite: GUEST for suite in
-            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report",
-             "unit-watch-lost_space")}
+            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report")}
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
 WATCHED = "it stops and counts threads, and TSan has one of its own in every process"
 COMPARED = "it looks at a thread's variable while the thread changes it, as what is tested does"
@@ -180,6 +179,19 @@ def configure(build):
     return run(["meson", "setup", build.folder, *build.options, *cross], env=env)
 
 
+def meson_test(build, env, *which):
+    """The rows of meson's log; none where it left no log."""
+    log = build.folder / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    subprocess.run(["meson", "test", "-C", build.folder, "--no-rebuild", "--timeout-multiplier",
+                    str(build.slower), *which], cwd=ROOT, stdin=subprocess.DEVNULL, env=env)
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def short_name(row):
+    return row["name"].rpartition(" / ")[2]
+
+
 def is_failed(row):
     return row["result"] not in ("OK", "EXPECTEDFAIL", "SKIP")
 
@@ -187,18 +199,12 @@ def is_failed(row):
 def run_again(build, rows, env, total):
     """The rows, in which a live test that failed has what it gave alone."""
     failed = [row for row in rows if is_failed(row)]
-    live = [row for row in failed if row["name"].rpartition(" / ")[2].startswith(LIVE)]
+    live = [row for row in failed if short_name(row).startswith(LIVE)]
     if not live or len(failed) > AGAIN:
         return rows
-    log = build.folder / "meson-logs" / "testlog.json"
     for first in live:
         say(f"{build.title}: once more, alone: {first['name']}")
-        log.unlink(missing_ok=True)
-        subprocess.run(["meson", "test", "-C", build.folder, "--no-rebuild", "--num-processes", "1",
-                        "--timeout-multiplier", str(build.slower),
-                        first["name"].rpartition(" / ")[2]],
-                       cwd=ROOT, stdin=subprocess.DEVNULL, env=env)
-        second = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        second = meson_test(build, env, short_name(first))
         if len(second) == 1 and not is_failed(second[0]):
             output = first.get("stdout", "") + first.get("stderr", "")
             total.unsteady.append((f"{build.title}: {first['name']}",
@@ -218,19 +224,15 @@ def run_build(build, total):
             return
     built = time.monotonic()
     say(f"{build.title}: {', '.join(build.suites)} (built in {built - start:.0f} s)")
-    log = build.folder / "meson-logs" / "testlog.json"
-    log.unlink(missing_ok=True)
     suites = [word for suite in build.suites for word in ("--suite", suite)]
     suites += [word for suite in build.skip for word in ("--no-suite", suite)]
     total.skips += [f"{build.title}: {suite}: {reason}" for suite, reason in build.skip.items()]
     env = dict(os.environ, LC_ALL="C.UTF-8", CAIRN_BUILD=build.title)
-    subprocess.run(["meson", "test", "-C", build.folder, "--no-rebuild", "--timeout-multiplier",
-                    str(build.slower), *suites], cwd=ROOT, stdin=subprocess.DEVNULL, env=env)
+    rows = meson_test(build, env, *suites)
     total.parts.append((build.title, built - start, time.monotonic() - built))
-    if not log.exists():
+    if not rows:
         total.fail(f"{build.title}: meson test", "it left no log: no test was run")
         return
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
     for row in run_again(build, rows, env, total):
         total.take(build, row)
 
