@@ -191,6 +191,26 @@ static void what_another_tool_wrote_over_ours_stays_and_is_reported(void **state
     hold_same(before, embed_one);
 }
 
+/* As after an unload: the site is known, but neither its jump nor that of its padding is there. */
+static void a_function_that_came_again_is_hooked_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_FUNCTIONS; i++) {
+        uint8_t before[N_BYTES];
+        const long expected = functions[i](4);
+        keep(before, functions[i]);
+        struct cairn_hook *hook = hook_with(functions[i], hook_a, 0, &original_a);
+        write_code(bytes_of(functions[i]) - BEFORE, before, sizeof before);
+        remove_hook(hook);
+        memset(order, 0, sizeof order);
+        hook = hook_with(functions[i], hook_a, 0, &original_a);
+        assert_int_equal(functions[i](4), expected);
+        assert_string_equal(order, "a");
+        remove_hook(hook);
+        hold_same(before, functions[i]);
+    }
+}
+
 static void another_tools_hook_is_refused_or_gone_over(void **state)
 {
     uint8_t before[5], theirs[5] = {0xe9};
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(hooks_stack_and_go_in_any_order),
         cmocka_unit_test(a_removed_hook_cannot_be_removed_again),
         cmocka_unit_test(what_another_tool_wrote_over_ours_stays_and_is_reported),
+        cmocka_unit_test(a_function_that_came_again_is_hooked_again),
         cmocka_unit_test(another_tools_hook_is_refused_or_gone_over),
         cmocka_unit_test(what_cannot_be_diverted_says_why),
         cmocka_unit_test(a_child_of_fork_has_the_hooks_and_its_own),
