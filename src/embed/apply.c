@@ -148,6 +148,8 @@ static void store(struct pass *pass, struct cairn_embed_name *name, const struct
     const bool is_ours = record && now == record->value;
     const bool is_counted = pass->hook && is_meant(pass->hook->slots, pass, slot);
     if (!is_ours && !is_untouched(name, pass, slot, now)) {
+        if (record)
+            record->pass = pass->number; /* the other tool may put our value back */
         if (is_counted)
             note_other(pass, place);
         return;
