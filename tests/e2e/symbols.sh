@@ -117,6 +117,8 @@ touch -d '40 days ago' "$store/.build-id/${id:0:2}/$short.debug.from"
 named "use" inner
 "$CAIRN" symbols gc --older-than 30d >out 2>log
 has out "0 files deleted" "gc after a use"
+"$CAIRN" symbols gc --older-than 50000w >out 2>log || fail "gc of a thousand years" log
+has out "0 files deleted" "gc of a thousand years"
 "$CAIRN" symbols gc --max-size 0 >out 2>log || fail "gc --max-size" log
 "$CAIRN" symbols list >out 2>log
 has out "0 files, 0 B" "all are gone"
