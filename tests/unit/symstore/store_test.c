@@ -155,6 +155,26 @@ static void the_bound_removes_old_files_and_refuses_when_new_ones_fill_it(void *
                  err, "full");
 }
 
+static void a_file_beyond_the_bound_costs_no_other(void **state)
+{
+    (void)state;
+    struct cairn_symbol_added sum;
+    struct stat st;
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    write_elf(in_work("a"), BINARY, 0xab);
+    write_elf(in_work("b"), UNSTRIPPED, 0xac);
+    assert_ok(add(in_work("a"), &sum), err);
+    assert_int_equal(stat(in_work("b"), &st), 0);
+    assert_int_equal(utimensat(AT_FDCWD, in_work("store/.build-id/ab/01020304050607.from"), old, 0),
+                     0);
+    const struct cairn_symbol_add_opts opts = {.size = sizeof opts,
+                                               .max_bytes = (uint64_t)st.st_size - 1};
+    assert_fails(cairn_symbol_store_add(store, in_work("b"), &opts, &sum, &err), CAIRN_E_LIMIT, err,
+                 "full");
+    assert_int_equal(sum.n_removed, 0);
+    assert_int_equal(stat(in_work("store/.build-id/ab/01020304050607"), &st), 0);
+}
+
 static int count(void *ctx, const struct cairn_symbol_entry *entry)
 {
     assert_string_equal(entry->build_id, ID);
@@ -265,6 +285,7 @@ int main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(
             the_bound_removes_old_files_and_refuses_when_new_ones_fill_it, enter, leave),
+        cmocka_unit_test_setup_teardown(a_file_beyond_the_bound_costs_no_other, enter, leave),
         cmocka_unit_test_setup_teardown(trim_tells_what_would_go_and_deletes_it, enter, leave),
         cmocka_unit_test_setup_teardown(every_search_looks_into_the_store, enter, leave),
         cmocka_unit_test_setup_teardown(what_others_could_write_in_the_store_is_not_used, enter,
