@@ -329,6 +329,8 @@ int cairn_symbol_store_add(const char *folder, const char *path,
     if (opts)
         memcpy(&a.opts, opts, opts->size < sizeof a.opts ? opts->size : sizeof a.opts);
     memcpy(&sum, added, size);
+    if (a.opts.keep_since_ns)
+        a.start_ns = a.opts.keep_since_ns;
     int code = cairn_symstore_open(folder, true, &store, err);
     if (code < 0)
         return code;
