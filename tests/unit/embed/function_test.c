@@ -12,6 +12,7 @@
 
 #include <cairn/hook.h>
 
+#include "embed/frames.h"
 #include "support/test.h"
 
 enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 1000 };
@@ -211,6 +212,24 @@ static void a_function_that_came_again_is_hooked_again(void **state)
     }
 }
 
+static size_t frames_of(const uint8_t *insn, size_t n)
+{
+    uint8_t bytes[CAIRN_EMBED_FRAMES_MAX];
+    const struct cairn_hook_copy copy = {
+        .n_insns = 1, .from_off = {0, (uint8_t)n}, .to_off = {0, (uint16_t)n}, .n_code = n + 5};
+    return cairn_embed_frames_write(&copy, insn, 0x1000, 0x1020, bytes);
+}
+
+static void unwind_tables_follow_the_stack_or_are_not_made(void **state)
+{
+    (void)state;
+    assert_int_not_equal(frames_of((const uint8_t[]){0x55}, 1), 0);       /* push %rbp */
+    assert_int_not_equal(frames_of((const uint8_t[]){0xff, 0x07}, 2), 0); /* incl (%rdi) */
+    assert_int_equal(frames_of((const uint8_t[]){0xff, 0x37}, 2), 0);     /* push (%rdi) */
+    assert_int_equal(frames_of((const uint8_t[]){0x8f, 0x07}, 2), 0);     /* pop (%rdi) */
+    assert_int_equal(frames_of((const uint8_t[]){0x9c}, 1), 0);           /* pushf */
+}
+
 static void another_tools_hook_is_refused_or_gone_over(void **state)
 {
     uint8_t before[5], theirs[5] = {0xe9};
@@ -355,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_removed_hook_cannot_be_removed_again),
         cmocka_unit_test(what_another_tool_wrote_over_ours_stays_and_is_reported),
         cmocka_unit_test(a_function_that_came_again_is_hooked_again),
+        cmocka_unit_test(unwind_tables_follow_the_stack_or_are_not_made),
         cmocka_unit_test(another_tools_hook_is_refused_or_gone_over),
         cmocka_unit_test(what_cannot_be_diverted_says_why),
         cmocka_unit_test(a_child_of_fork_has_the_hooks_and_its_own),
