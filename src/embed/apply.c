@@ -293,14 +293,14 @@ int cairn_embed_survey(struct cairn_embed_slots *slots, uintptr_t found, struct 
     pass.slots = slots;
     pass.found = found;
     dl_iterate_phdr(survey_module, &pass);
-    if (pass.failed)
-        return cairn_fail_memory(err);
-    if (has_live(name))
+    if (has_live(name) || pass.failed)
         name->chain.end_va = end_va; /* for good, as long as hooks lead there */
     else if (pass.other > 1)
         name->chain.end_va = pass.other; /* all lead there: another tool's hook, or a local scope */
     else
         name->chain.end_va = found;
+    if (pass.failed)
+        return cairn_fail_memory(err);
     if (pass.conflict)
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "slots of %s: those of %s are of another hook too, and neither hook is "
