@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 #include "embed/frames.h"
 #include "support/test.h"
 
-enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 1000 };
+enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 1000, N_TOGGLES_MAX = 100000 };
 
 typedef long function_fn(long);
 
@@ -324,8 +325,13 @@ static void toggle_under_load(function_fn *function)
     for (size_t i = 0; i < N_THREADS; i++)
         assert_int_equal(
             pthread_create(&threads[i], NULL, call_all_the_time, (void *)(uintptr_t)function), 0);
-    for (unsigned i = 0; i < N_TOGGLES; i++)
-        remove_hook(hook_with(function, toggle, 0, &original_toggle));
+    /* On a busy machine no thread may have run by then. */
+    for (unsigned i = 0; i < N_TOGGLES || (!n_toggled && i < N_TOGGLES_MAX); i++) {
+        struct cairn_hook *hook = hook_with(function, toggle, 0, &original_toggle);
+        if (i >= N_TOGGLES)
+            sched_yield();
+        remove_hook(hook);
+    }
     is_over = 1;
     for (size_t i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
