@@ -275,6 +275,29 @@ static void what_is_lacking_is_asked_for_and_taken(void **state)
     cairn_debugfile_found_done(&found);
 }
 
+static void kernel_modules_alone_are_not_asked_for(void **state)
+{
+    static const struct {
+        const char *path;
+        unsigned n_asked;
+    } rows[] = {{"/lib/a.ko", 0}, {"/lib/a.ko.xz", 0}, {"/lib/a.kopete.so", 1}};
+    (void)state;
+    assert_int_equal(mkdir(in_work("fetched"), 0700), 0);
+    assert_int_equal(mkdir(in_work("fetched/" ID), 0700), 0);
+    assert_ok(cairn_by_id_set_fetched(in_work("fetched"), put_file, NULL, &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cairn_debugfile_places places = {.fetches = true};
+        struct cairn_debugfile_finder *finder;
+        struct cairn_debugfile_found found;
+        n_asked = 0;
+        assert_ok(cairn_debugfile_finder_new(&places, &finder, &err), err);
+        if (cairn_debugfile_find(finder, rows[i].path, ID, &found, &err) == CAIRN_OK)
+            cairn_debugfile_found_done(&found);
+        cairn_debugfile_finder_free(finder);
+        assert_int_equal(n_asked, rows[i].n_asked);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_others_could_write_in_the_store_is_not_used, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(what_is_lacking_is_asked_for_and_taken, enter, leave),
+        cmocka_unit_test_setup_teardown(kernel_modules_alone_are_not_asked_for, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
