@@ -100,7 +100,8 @@ empty_store
 mkdir -p 'stored.apk!/lib/x86_64'
 echo other >'stored.apk!/lib/x86_64/libp.so'
 added "link from an archive" "1 file added" --link stored.apk
-cmp -s full "$store/.build-id/${id:0:2}/$short" || fail "the store has another file than the archive"
+cmp -s full "$store/.build-id/${id:0:2}/$short" ||
+    fail "the store has another file than the archive"
 
 # list, as text and as JSON; gc
 empty_store
@@ -139,7 +140,8 @@ has out "p.c:3" "symbolize"
 empty_store
 "$CAIRN" symbols add --max-size 1000 full >out 2>log && fail "a file beyond the bound: status 0"
 has log "full:" "a file beyond the bound"
-"$CAIRN" symbols add --max-size $(($(stat -c %s full) + 10)) full other >out 2>log && fail "two files beyond the bound"
+"$CAIRN" symbols add --max-size $(($(stat -c %s full) + 10)) full other >out 2>log &&
+    fail "two files beyond the bound"
 has log "full:" "two files beyond the bound"
 [ -e "$store/.build-id/${id:0:2}/$short" ] || fail "the second file of a run removed the first"
 echo text >text.txt
