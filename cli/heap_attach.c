@@ -154,8 +154,7 @@ static void add_older(struct cairn_buffer *out, const struct cairn_attach_report
 {
     cairn_buffer_str(out, "; ");
     if (r->older == CAIRN_OLDER_UNKNOWN)
-        cairn_buffer_str(out, "blocks from before are NOT KNOWN: only glibc's malloc lets them be "
-                              "found (--why)");
+        cairn_buffer_str(out, "blocks from before are NOT KNOWN (--why says why)");
     if (r->older == CAIRN_OLDER_SAMPLED)
         cairn_buffer_str(out, "blocks from before are not listed with --sample");
     if (r->older != CAIRN_OLDER_LISTED)

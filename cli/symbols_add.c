@@ -2,6 +2,7 @@
 /* cairn symbols add: binaries and debug files into the store. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/escape.h"
 #include "cli/numbers.h"
@@ -76,6 +77,14 @@ static void put_json(struct cairn_buffer *out, const struct cairn_symbol_added *
     cairn_json_close(&json, '}');
 }
 
+/* As file systems stamp. */
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* Every path is tried; what was added stays, and is told. */
 static int add_all(char **paths, const char *folder, struct cairn_symbol_add_opts *opts,
                    bool as_json)
@@ -84,6 +93,7 @@ static int add_all(char **paths, const char *folder, struct cairn_symbol_add_opt
     struct cairn_buffer out = {0};
     int status = CLI_OK;
     opts->ctx = &sum;
+    opts->keep_since_ns = now_ns();
     for (; *paths; paths++) {
         struct cairn_err err;
         int code = cairn_symbol_store_add(folder, *paths, opts, &sum, &err);

@@ -184,8 +184,8 @@ static bool set_age(struct cli_args *args, const char *text, int64_t *ret_since_
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (*text < '0' || *text > '9' || *end != units[i].letter || end[1] || n > MOST)
             continue;
-        *ret_since_ns = ((int64_t)time(NULL) - (int64_t)n * units[i].seconds) * 1000000000;
-        *ret_since_ns += !*ret_since_ns;
+        int64_t since = (int64_t)time(NULL) - (int64_t)n * units[i].seconds;
+        *ret_since_ns = since > 0 ? since * 1000000000 : 1; /* in nanoseconds some would not fit */
         return true;
     }
     cli_args_wrong(args, "--older-than: \"%s\" is no age, expected 12h, 30d or 8w", text);

@@ -37,7 +37,8 @@ struct cairn_attach_opts {
 
 /* What is known of the blocks that are older than the tracker. */
 enum cairn_attach_older {
-    CAIRN_OLDER_UNKNOWN, /* the allocator is not glibc's, or its structures were not found */
+    CAIRN_OLDER_UNKNOWN, /* the allocator is not glibc's, its structures were not found, or the
+                            tracker did not take the list */
     CAIRN_OLDER_LISTED,
     CAIRN_OLDER_SAMPLED /* only some blocks are recorded (sample_bytes): none from before */
 };

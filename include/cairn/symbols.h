@@ -36,6 +36,7 @@ struct cairn_symbol_add_opts {
     uint64_t max_bytes; /* of the whole store; files not used for longest go first. 0: no bound */
     void (*progress)(void *ctx, const char *path); /* each file looked at; NULL: nobody asks */
     void *ctx;
+    int64_t keep_since_ns; /* for max_bytes: files used since then stay; 0: since this call */
 };
 
 /* What became of the files; counts add up over several calls. */

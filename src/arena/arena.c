@@ -183,19 +183,26 @@ static int walk_piece(struct cairn_arena_walking *w, const struct cairn_arena_re
     return result;
 }
 
+/* Where the chunk at `top` ends; 0: what stands there is no size. */
+static uint64_t end_of_top(const struct cairn_arena_walking *w, uint64_t top)
+{
+    uint64_t size;
+    if (!cairn_arena_word(w->space, top + 8, &size) || size >> ARENA_MEM_BITS)
+        return 0;
+    return top + (size & ~(uint64_t)CHUNK_FLAGS);
+}
+
 static int walk_main(struct cairn_arena_walking *w)
 {
-    uint64_t top, size, system_mem, end, known = 0;
+    uint64_t top, system_mem, end, known = 0;
     if (!cairn_arena_word(w->space, w->main_va + ARENA_TOP, &top) ||
-        !cairn_arena_word(w->space, w->main_va + ARENA_SYSTEM_MEM, &system_mem) ||
-        !cairn_arena_word(w->space, top + 8, &size))
+        !cairn_arena_word(w->space, w->main_va + ARENA_SYSTEM_MEM, &system_mem))
         return CAIRN_OK;
-    size &= ~(uint64_t)CHUNK_FLAGS;
     const struct cairn_arena_region *region = cairn_arena_region_of(w->space, top);
+    const uint64_t top_end = end_of_top(w, top);
     w->walk->heap_bytes += system_mem;
     int result = CAIRN_OK;
-    uint64_t top_end = top + size;
-    if (region && system_mem <= top_end - region->low) {
+    if (region && top_end && system_mem <= top_end - region->low) {
         w->first_va = top_end - system_mem;
         const struct cairn_arena_part part = {(w->first_va + CHUNK_ALIGN - 1) &
                                                   ~(uint64_t)(CHUNK_ALIGN - 1),

@@ -35,6 +35,7 @@ struct chain {
     uint64_t before;                /* the one before it, whose use is not known yet; 0: none */
     struct passed passed[BACK_MAX]; /* the last ones, a ring */
     size_t n_passed;
+    size_t n_back;     /* how many of the ring are of this chain: it was gone back behind others */
     uint64_t farthest; /* where it went wrong */
     unsigned n_again;  /* reads since then */
 };
@@ -129,10 +130,10 @@ static uint64_t find_chain(struct chain *c, uint64_t from)
 static void skip(struct chain *c)
 {
     uint64_t from = c->before ? c->before : c->at, found = find_chain(c, c->at);
-    c->w->walk->unread_bytes += found - from;
+    c->w->walk->unread_bytes += found > from ? found - from : 0; /* the top may have moved down */
     c->at = found;
     c->before = 0;
-    c->n_passed = 0;
+    c->n_back = 0;
     c->n_read = 0;
 }
 
@@ -143,7 +144,7 @@ static bool pass_gap(struct chain *c)
         return false;
     c->at = find_chain(c, c->at);
     c->before = 0;
-    c->n_passed = 0;
+    c->n_back = 0;
     return true;
 }
 
@@ -172,13 +173,14 @@ static bool go_back(struct chain *c)
         c->farthest = c->at;
         c->n_again = 0;
     }
-    size_t most = c->n_passed < BACK_MAX - 1 ? c->n_passed : BACK_MAX - 1;
     size_t back = (size_t)1 << 2 * c->n_again;
     look_at_top(c);
-    if (c->n_again == AGAIN_MAX || most == 0)
+    if (c->n_again == AGAIN_MAX || c->n_back == 0)
         return false;
     c->n_again++;
-    c->n_passed -= back < most ? back : most;
+    back = back < c->n_back ? back : c->n_back;
+    c->n_passed -= back;
+    c->n_back -= back;
     const struct passed *to = &c->passed[c->n_passed % BACK_MAX];
     c->at = to->va;
     c->before = 0;
@@ -191,6 +193,7 @@ static int pass(struct chain *c, uint64_t following, bool before_in_use)
 {
     int result = add(c, before_in_use);
     c->passed[c->n_passed++ % BACK_MAX] = (struct passed){c->at, c->w->walk->n};
+    c->n_back += c->n_back < BACK_MAX - 1;
     c->before = c->at;
     c->at = following;
     return result;

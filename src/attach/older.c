@@ -169,25 +169,27 @@ static int list(struct listing *l, struct cairn_err *err)
     struct cairn_arena_walk first = {0}, second = {0};
     struct cairn_late_older add = {.size = sizeof add, .what = CAIRN_LATE_OLDER_ADD};
     struct cairn_late_older drop = {.size = sizeof drop, .what = CAIRN_LATE_OLDER_DROP};
+    struct cairn_late_older known = {.size = sizeof known, .what = CAIRN_LATE_OLDER_KNOWN};
     int result = look(l, &first, err);
-    add.unread_bytes = first.unread_bytes;
     if (result == CAIRN_OK)
-        result = hand_in(l->job, &add, first.blocks, first.n, err);
+        result = first.n ? hand_in(l->job, &add, first.blocks, first.n, err) : CAIRN_OK;
     if (result == CAIRN_OK)
         result = look(l, &second, err);
     if (result == CAIRN_OK) {
         subtract(&first, &second);
         cairn_attach_say(l->job, "%zu of them are not in use any more", first.n);
     }
-    drop.unread_bytes =
+    known.unread_bytes =
         second.unread_bytes > first.unread_bytes ? second.unread_bytes : first.unread_bytes;
-    if (result == CAIRN_OK && (first.n || drop.unread_bytes != add.unread_bytes))
+    if (result == CAIRN_OK && first.n)
         result = hand_in(l->job, &drop, first.blocks, first.n, err);
+    if (result == CAIRN_OK)
+        result = hand_some(l->job, &known, NULL, 0, err);
     if (result == CAIRN_OK) {
         report->older = CAIRN_OLDER_LISTED;
         report->n_older = add.n_done - drop.n_done;
         report->older_bytes = add.done_bytes - drop.done_bytes;
-        report->older_unread_bytes = drop.unread_bytes;
+        report->older_unread_bytes = known.unread_bytes;
     }
     cairn_arena_walk_done(&first);
     cairn_arena_walk_done(&second);

@@ -20,7 +20,8 @@ enum {
     EXTRA_ZIP64 = 1,
     FLAG_ENCRYPTED = 1,
     METHOD_DEFLATE = 8,
-    ENTRIES_MAX = 1 << 20, /* that are looked at; the largest real archives have 100,000 */
+    DEFLATE_RATIO_MAX = 1032, /* RFC 1951: 258 bytes by 2 bits */
+    ENTRIES_MAX = 1 << 20,    /* that are looked at; the largest real archives have 100,000 */
 };
 
 static struct cairn_reader reader_at(struct cairn_span bytes, uint64_t off)
@@ -257,6 +258,9 @@ int cairn_archive_unpack(const struct cairn_archive *archive,
         (!entry->method && entry->packed_bytes != entry->plain_bytes))
         return cairn_fail(err, CAIRN_E_FORMAT, "header at 0x%llx: not within the archive",
                           (unsigned long long)entry->header_off);
+    if (entry->method && entry->plain_bytes / DEFLATE_RATIO_MAX > packed.size)
+        return cairn_fail(err, CAIRN_E_FORMAT, "claims %llu bytes, packed into %zu",
+                          (unsigned long long)entry->plain_bytes, packed.size);
     size_t size = (size_t)entry->plain_bytes;
     if (!entry->method)
         cairn_buffer_add(ret_bytes, packed.data, packed.size);

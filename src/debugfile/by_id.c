@@ -190,12 +190,19 @@ static unsigned lacks_of(const struct cairn_search *s)
            (s->image.path || s->any_image ? 0 : CAIRN_LACKS_IMAGE);
 }
 
+/* "ext4.ko", "ext4.ko.xz"; but not "libtext.kopete.so". */
+static bool is_module_name(const char *name)
+{
+    const char *ending = strstr(name, ".ko");
+    return ending && (!ending[3] || ending[3] == '.');
+}
+
 /* Half a gigabyte for names that kallsyms has: the kernel's files are not fetched. */
 static bool is_kernels(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return path[0] == '[' || strncmp(name, "vmlinux", 7) == 0 || strncmp(name, "vdso", 4) == 0 ||
-           strstr(name, ".ko");
+           is_module_name(name);
 }
 
 void cairn_by_id_try_fetched(struct cairn_search *s)

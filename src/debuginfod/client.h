@@ -3,6 +3,8 @@
 #ifndef CAIRN_DEBUGINFOD_CLIENT_H
 #define CAIRN_DEBUGINFOD_CLIENT_H
 
+#include <string.h>
+
 #include <cairn/debuginfod.h>
 
 #include "base/strings.h"
@@ -36,6 +38,12 @@ struct cairn_debuginfod {
     struct cairn_strings asked; /* "BUILDID/debuginfo": in this run */
     bool is_stopped, told_limit;
 };
+
+/* Where the server may send us on to, as libcurl takes it: a safe connection stays one. */
+static inline const char *cairn_server_redirects(const char *url)
+{
+    return strncmp(url, "https:", 6) == 0 ? "https" : "http,https";
+}
 
 /* A cairn_fetch_fn. `ctx` is the client. */
 void cairn_debuginfod_fetch(void *ctx, const struct cairn_lacking *wanted, size_t n);

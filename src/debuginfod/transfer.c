@@ -70,7 +70,8 @@ static bool set_up(struct cairn_transfer *t, const struct cairn_curl *curl)
     snprintf(agent, sizeof agent, "cairn/%s", cairn_version());
     bool ok = curl->easy_setopt(easy, CURLOPT_URL, t->url) == CURLE_OK;
     ok &= curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
-    ok &= curl->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK;
+    ok &= curl->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, cairn_server_redirects(t->url)) ==
+          CURLE_OK;
     ok &= curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK;
     ok &= curl->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX) == CURLE_OK;
     ok &= curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;

@@ -148,6 +148,8 @@ static void store(struct pass *pass, struct cairn_embed_name *name, const struct
     const bool is_ours = record && now == record->value;
     const bool is_counted = pass->hook && is_meant(pass->hook->slots, pass, slot);
     if (!is_ours && !is_untouched(name, pass, slot, now)) {
+        if (record)
+            record->pass = pass->number; /* the other tool may put our value back */
         if (is_counted)
             note_other(pass, place);
         return;
@@ -291,14 +293,14 @@ int cairn_embed_survey(struct cairn_embed_slots *slots, uintptr_t found, struct 
     pass.slots = slots;
     pass.found = found;
     dl_iterate_phdr(survey_module, &pass);
-    if (pass.failed)
-        return cairn_fail_memory(err);
-    if (has_live(name))
+    if (has_live(name) || pass.failed)
         name->chain.end_va = end_va; /* for good, as long as hooks lead there */
     else if (pass.other > 1)
         name->chain.end_va = pass.other; /* all lead there: another tool's hook, or a local scope */
     else
         name->chain.end_va = found;
+    if (pass.failed)
+        return cairn_fail_memory(err);
     if (pass.conflict)
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "slots of %s: those of %s are of another hook too, and neither hook is "

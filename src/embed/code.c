@@ -25,7 +25,11 @@ enum {
 #endif
 };
 
-enum { NEAR = 1 << 26 /* bytes that are tried around a function first */, CODE_ALIGNMENT = 16 };
+enum {
+    NEAR = 1 << 26, /* bytes that are tried around a function first */
+    CODE_ALIGNMENT = 16,
+    MAP_TRIES = 16 /* another thread may map a free page first */
+};
 
 int cairn_embed_memory_open(struct cairn_embed_memory *memory, struct cairn_err *err)
 {
@@ -106,16 +110,28 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static struct pool *add_pool(uint64_t low, uint64_t high, uint64_t near_va)
+/* A page near the function, else anywhere in [low, high); 0: there is none. */
+static uint64_t map_page(uint64_t low, uint64_t high, uint64_t near_va)
 {
     const size_t page = cairn_pages_size();
     uint64_t from = near_va > NEAR ? near_va - NEAR : 0, to = near_va + NEAR;
-    uint64_t at = cairn_embed_find_free(NULL, (max_u64(low, from) + page - 1) & ~(page - 1),
-                                        min_u64(high, to), page);
+    for (unsigned i = 0; i < MAP_TRIES; i++) {
+        uint64_t at = cairn_embed_find_free(NULL, (max_u64(low, from) + page - 1) & ~(page - 1),
+                                            min_u64(high, to), page);
+        if (!at)
+            at = cairn_embed_find_free(NULL, (low + page - 1) & ~(page - 1), high, page);
+        if (!at || cairn_embed_map(at, page))
+            return at;
+    }
+    return 0;
+}
+
+static struct pool *add_pool(uint64_t low, uint64_t high, uint64_t near_va)
+{
+    const size_t page = cairn_pages_size();
+    struct pool *pool = cairn_embed_alloc(sizeof *pool);
+    uint64_t at = pool ? map_page(low, high, near_va) : 0;
     if (!at)
-        at = cairn_embed_find_free(NULL, (low + page - 1) & ~(page - 1), high, page);
-    struct pool *pool = at ? cairn_embed_alloc(sizeof *pool) : NULL;
-    if (!pool || !cairn_embed_map(at, page))
         return NULL;
     *pool = (struct pool){pools, at, at + page};
     pools = pool;

@@ -93,7 +93,9 @@ static void read_plain(const uint8_t *insn, size_t n, unsigned rex, struct effec
     } else if (n >= 2 && (op == 0x8b || op == 0x8d) && !(rex & 4)) { /* mov, lea */
         ret->is_unknown = (insn[1] >> 3 & 7) == 4;
     } else {
-        ret->is_unknown = op == 0xc8 || op == 0xc9 || op == 0xe8; /* enter, leave, call */
+        /* push and pop of memory and of the flags, enter, leave, call */
+        ret->is_unknown = (n >= 2 && op == 0xff && (insn[1] >> 3 & 7) == 6) || op == 0x8f ||
+                          op == 0x9c || op == 0x9d || op == 0xc8 || op == 0xc9 || op == 0xe8;
     }
 }
 

@@ -48,12 +48,12 @@ static bool has_own_padding(const struct cairn_embed_memory *memory,
     return is_same(memory, site->plan.pad_va, site->patch.pad, site->patch.n_pad);
 }
 
-static bool can_use_padding(const struct cairn_embed_memory *memory,
-                            const struct cairn_embed_site *site)
+/* A library that was unloaded and came again has no jump of ours in its padding. */
+static bool can_use_padding(const struct cairn_embed_memory *memory, struct cairn_embed_site *site)
 {
     const struct cairn_hook_plan *plan = &site->plan;
-    return (site->has_pad && has_own_padding(memory, site)) ||
-           is_same(memory, plan->pad_va, plan->pad_before, plan->pad_bytes);
+    site->has_pad = site->has_pad && has_own_padding(memory, site);
+    return site->has_pad || is_same(memory, plan->pad_va, plan->pad_before, plan->pad_bytes);
 }
 
 static bool is_same_module(const struct cairn_embed_site *site)

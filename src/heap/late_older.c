@@ -92,18 +92,18 @@ static int do_all(uint32_t stack, struct cairn_late_older *older)
 int cairn_late_older(struct cairn_late_older *older)
 {
     struct cairn_tracked_heap *heap = cairn_heap_present();
-    if (!older || older->size < sizeof(*older) ||
-        (older->what != CAIRN_LATE_OLDER_ADD && older->what != CAIRN_LATE_OLDER_DROP))
+    if (!older || older->size < sizeof(*older) || older->what < CAIRN_LATE_OLDER_ADD ||
+        older->what > CAIRN_LATE_OLDER_KNOWN)
         return MEMORY_TRACKER_E_ARG;
     uint32_t stack = heap ? number_of_older(heap) : 0;
-    if (!stack)
-        return MEMORY_TRACKER_E_STATE;
-    struct cairn_heap_header *header = heap->state.header;
-    atomic_store(&heap->older, stack);
-    int code = do_all(stack, older);
-    if (code == MEMORY_TRACKER_OK) {
-        atomic_store(&header->older_unread_bytes, older->unread_bytes);
-        atomic_store(&header->older, stack);
+    int code = stack ? MEMORY_TRACKER_OK : MEMORY_TRACKER_E_STATE;
+    if (stack)
+        atomic_store(&heap->older, stack);
+    if (stack && older->what == CAIRN_LATE_OLDER_KNOWN) {
+        atomic_store(&heap->state.header->older_unread_bytes, older->unread_bytes);
+        atomic_store(&heap->state.header->older, stack);
+    } else if (stack) {
+        code = do_all(stack, older);
     }
     if (older->mapped_bytes)
         cairn_pages_unmap((void *)older->blocks, older->mapped_bytes);

@@ -9,6 +9,7 @@
  *     first look           a block is in use, and was from before, or was born since
  *     add                  unless a birth is recorded there
  *     second look          not in use: it died between the functions and add; drop
+ *     known                reports may say so: before, some of them may be dead
  *
  * What is left is in use, and nothing was recorded of it: it is from before.
  */
@@ -17,7 +18,11 @@
 
 #include <stdint.h>
 
-enum cairn_late_older_what { CAIRN_LATE_OLDER_ADD = 1, CAIRN_LATE_OLDER_DROP };
+enum cairn_late_older_what {
+    CAIRN_LATE_OLDER_ADD = 1,
+    CAIRN_LATE_OLDER_DROP,
+    CAIRN_LATE_OLDER_KNOWN /* without blocks */
+};
 
 struct cairn_late_older_block {
     uint64_t va, bytes;
@@ -29,7 +34,7 @@ struct cairn_late_older {
     const struct cairn_late_older_block
         *blocks; /* a mapping of its own, unmapped when it is done */
     uint64_t n, mapped_bytes;
-    uint64_t unread_bytes;       /* that cairn could not read: for the state's header */
+    uint64_t unread_bytes;       /* that cairn could not read: with CAIRN_LATE_OLDER_KNOWN */
     uint64_t n_done, done_bytes; /* what was added, or dropped */
 };
 

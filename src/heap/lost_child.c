@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -75,7 +76,7 @@ static char **copy_env(size_t *ret_bytes)
         n++;
     *ret_bytes = (n + 1) * sizeof(char *);
     char **env = cairn_pages_map(*ret_bytes);
-    for (size_t i = 0; env && i < n; i++)
+    for (size_t i = 0; env && i < n && environ[i]; i++) /* another thread may shorten it */
         if (!begins(environ[i], "LD_PRELOAD=") && !begins(environ[i], "CAIRN_HEAP_"))
             env[kept++] = environ[i];
     return env;
@@ -129,9 +130,20 @@ __attribute__((noreturn)) static void execute(const struct work *work, const str
     syscall(SYS_dup3, pipes->report[1], 1, 0);
     if (form == CAIRN_HEAP_LOST_TEXT || !is_loud)
         syscall(SYS_dup3, form == CAIRN_HEAP_LOST_TEXT ? pipes->report[1] : null, 2, 0);
+    /* The command gets none of the program's: a connection that it closes meanwhile is closed. */
+    syscall(SYS_close_range, (unsigned)FIRST_FD, ~0U, 0U);
     cairn_sys_release_signals(0);
     syscall(SYS_execve, work->command, argv, work->env);
     end(NOT_EXECUTED);
+}
+
+/* Where the program ignores SIGCHLD (SA_NOCLDWAIT too), the kernel keeps no exit status, and ours
+ * would be ECHILD. The zeros are SIG_DFL without flags, whatever the order of the fields. */
+static void stop_ignoring_children(void)
+{
+    enum { KERNEL_MASK_BYTES = 8 };
+    const uint64_t action[4] = {0};
+    syscall(SYS_rt_sigaction, SIGCHLD, action, NULL, (size_t)KERNEL_MASK_BYTES);
 }
 
 /* What is executed ends with SIGCHLD, however it was made (execve(2)): so that is for this child,
@@ -144,10 +156,11 @@ __attribute__((noreturn)) static void be_child(const struct work *work, const st
     cairn_sys_close(pipes->go[1]);
     if (cairn_sys_read(pipes->go[0], &go, 1) != 1)
         end(FAILED);
+    stop_ignoring_children();
     long pid = clone_silently();
     if (pid == 0)
         execute(work, pipes, form, is_loud);
-    cairn_sys_close(pipes->report[1]);
+    syscall(SYS_close_range, 0U, ~0U, 0U); /* who waits for their end is not to wait for us */
     end(pid < 0 ? FAILED : wait_for(pid));
 }
 
@@ -159,15 +172,15 @@ static void close_pipe(int fds[2])
     fds[0] = fds[1] = -1;
 }
 
-/* Not 0 to 2, which the child gives to the command. */
+/* Not 0 to 2, which the child gives to the command: EMFILE if that cannot be. */
 static int open_pipe(int fds[2])
 {
     fds[0] = fds[1] = -1;
     if (syscall(SYS_pipe2, fds, O_CLOEXEC) < 0)
         return errno;
     for (int i = 0; i < 2; i++)
-        if (fds[i] < FIRST_FD)
-            fds[i] = cairn_sys_move(fds[i], FIRST_FD);
+        if (fds[i] < FIRST_FD && (fds[i] = cairn_sys_move(fds[i], FIRST_FD)) < FIRST_FD)
+            return EMFILE;
     return 0;
 }
 

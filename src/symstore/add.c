@@ -58,36 +58,55 @@ worth_in_store(const struct add *a, const struct cairn_candidate *c, bool *ret_i
     return worth;
 }
 
+static bool has_room(const struct add *a, uint64_t bytes)
+{
+    return !a->opts.max_bytes || a->held_bytes + bytes <= a->opts.max_bytes;
+}
+
+static int fail_full(struct add *a, uint64_t added, uint64_t bytes)
+{
+    cairn_fail(a->err, CAIRN_E_LIMIT,
+               "%s: full: %llu bytes of it were added just now, %llu more are too many: at most "
+               "%llu are allowed",
+               a->store->path, (unsigned long long)added, (unsigned long long)bytes,
+               (unsigned long long)a->opts.max_bytes);
+    cairn_hint(a->err, "--max-size SIZE allows more");
+    return CAIRN_E_LIMIT;
+}
+
+/* Nothing goes where all that may go is not enough. */
+static int remove_oldest(struct add *a, const struct cairn_symstore_list *list, uint64_t bytes)
+{
+    uint64_t kept = 0;
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < list->n && list->files[i].used_ns >= a->start_ns; i++)
+        kept += list->files[i].bytes;
+    if (kept + bytes > a->opts.max_bytes)
+        return fail_full(a, kept, bytes);
+    for (size_t i = list->n; i-- > 0 && code == CAIRN_OK && !has_room(a, bytes);) {
+        code = cairn_symstore_remove(a->store, &list->files[i], a->err);
+        if (code < 0)
+            break;
+        a->held_bytes -= list->files[i].bytes;
+        a->sum->n_removed++;
+        a->sum->bytes_removed += list->files[i].bytes;
+    }
+    return code;
+}
+
 /* Room for one more file; what this run added stays. */
 static int make_room(struct add *a, uint64_t bytes)
 {
-    uint64_t n, freed;
-    if (!a->opts.max_bytes || a->held_bytes + bytes <= a->opts.max_bytes)
-        return CAIRN_OK;
     struct cairn_symstore_list list;
+    if (has_room(a, bytes))
+        return CAIRN_OK;
     int code = cairn_symstore_list(a->store, true, &list, a->err);
     if (code < 0)
         return code;
     a->held_bytes = list.bytes;
-    n = freed = 0;
-    for (size_t i = list.n; i-- > 0 && code == CAIRN_OK && list.files[i].used_ns < a->start_ns &&
-                            a->held_bytes - freed + bytes > a->opts.max_bytes;) {
-        code = cairn_symstore_remove(a->store, &list.files[i], a->err);
-        freed += list.files[i].bytes;
-        n++;
-    }
+    code = has_room(a, bytes) ? CAIRN_OK : remove_oldest(a, &list, bytes);
     cairn_symstore_list_done(&list);
-    a->held_bytes -= freed;
-    a->sum->n_removed += n;
-    a->sum->bytes_removed += freed;
-    if (code < 0 || a->held_bytes + bytes <= a->opts.max_bytes)
-        return code;
-    cairn_fail(a->err, CAIRN_E_LIMIT,
-               "%s: full: %llu bytes of it were added just now, at most %llu are allowed",
-               a->store->path, (unsigned long long)a->held_bytes,
-               (unsigned long long)a->opts.max_bytes);
-    cairn_hint(a->err, "--max-size SIZE allows more; \"cairn symbols gc\" deletes");
-    return CAIRN_E_LIMIT;
+    return code;
 }
 
 static int keep(struct add *a, const struct cairn_candidate *c, const char *from)
@@ -310,6 +329,8 @@ int cairn_symbol_store_add(const char *folder, const char *path,
     if (opts)
         memcpy(&a.opts, opts, opts->size < sizeof a.opts ? opts->size : sizeof a.opts);
     memcpy(&sum, added, size);
+    if (a.opts.keep_since_ns)
+        a.start_ns = a.opts.keep_since_ns;
     int code = cairn_symstore_open(folder, true, &store, err);
     if (code < 0)
         return code;

@@ -108,13 +108,31 @@ static void name_temp(char name[TEMP_NAME])
     snprintf(name, TEMP_NAME, ".tmp-%012llx", (unsigned long long)(random & 0xffffffffffff));
 }
 
-/* A link shares the file: it is taken only of what is ours and nobody else can write. */
-static bool make_link(int folder, const char *from, const char *temp)
+/* A link shares the file: it is taken only of the one that was looked at, if it is ours and nobody
+ * else can write it. Else a copy is. */
+static bool put_link(int folder, const char *name, const struct cairn_candidate *c,
+                     const char *from)
+{
+    char temp[TEMP_NAME];
+    struct stat st;
+    name_temp(temp);
+    if (linkat(AT_FDCWD, from, folder, temp, 0) < 0)
+        return false;
+    bool is_put = fstatat(folder, temp, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                  cairn_own_folder_trusts(&st) && st.st_dev == c->file.dev &&
+                  st.st_ino == c->file.inode && renameat(folder, temp, folder, name) == 0;
+    /* Two names of one file: rename(2) then does nothing, and the new name stays. */
+    unlinkat(folder, temp, 0);
+    return is_put;
+}
+
+/* Whoever cleans up can come between the making of a file and its lock. */
+static bool is_cleaned(int fd)
 {
     struct stat st;
-    if (lstat(from, &st) < 0 || !cairn_own_folder_trusts(&st))
-        return false;
-    return linkat(AT_FDCWD, from, folder, temp, 0) == 0;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return true;
+    return fstat(fd, &st) == 0 && !st.st_nlink;
 }
 
 static int open_temp(int folder, char temp[TEMP_NAME])
@@ -122,12 +140,12 @@ static int open_temp(int folder, char temp[TEMP_NAME])
     for (unsigned i = 0; i < TEMP_TRIES; i++) {
         name_temp(temp);
         int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-        if (fd >= 0) {
-            (void)flock(fd, LOCK_EX | LOCK_NB); /* who cleans up sees that we live */
-            return fd;
-        }
-        if (errno != EEXIST)
+        if (fd < 0 && errno != EEXIST)
             return -1;
+        if (fd >= 0 && !is_cleaned(fd))
+            return fd;
+        if (fd >= 0)
+            close(fd);
     }
     return -1;
 }
@@ -148,21 +166,6 @@ static int write_file(int folder, const char *name, struct cairn_span bytes, str
     return code;
 }
 
-static int put_data(int folder, const char *name, const struct cairn_candidate *c, const char *from,
-                    bool link, struct cairn_err *err)
-{
-    char temp[TEMP_NAME];
-    name_temp(temp);
-    if (!link || !make_link(folder, from, temp))
-        return write_file(folder, name, c->stored, err);
-    /* Two names of one file: rename(2) then does nothing, and the new name stays. */
-    int code = renameat(folder, temp, folder, name) < 0
-                   ? cairn_fail_os(err, errno, "cannot be put in place")
-                   : CAIRN_OK;
-    unlinkat(folder, temp, 0);
-    return code;
-}
-
 /* Where it came from is for the reader alone: without it the file is as good. */
 static void note_from(int folder, const char *name, const char *from)
 {
@@ -180,7 +183,8 @@ int cairn_symstore_put(const struct cairn_symstore *store, const struct cairn_ca
     if (folder < 0)
         return cairn_fail_os(err, errno, "%s/%.2s", store->path, c->build_id);
     snprintf(name, sizeof name, "%s%s", c->build_id + 2, c->has_code ? "" : ".debug");
-    int code = put_data(folder, name, c, from, link, err);
+    int code = link && put_link(folder, name, c, from) ? CAIRN_OK
+                                                       : write_file(folder, name, c->stored, err);
     if (code == CAIRN_OK)
         note_from(folder, name, from);
     close(folder);

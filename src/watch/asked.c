@@ -11,7 +11,11 @@
 
 #include "base/log.h"
 
-enum { BACKLOG = 64, QUESTION_MS = 100 };
+enum {
+    BACKLOG = 64,
+    QUESTION_MS = 100,
+    DROPS_MOST = 16 /* of one call: the caller has the command's end to look for */
+};
 
 static bool put_address(struct sockaddr_un *address, const char *folder)
 {
@@ -80,7 +84,7 @@ static bool read_question(int fd, int *ret_pid, enum cairn_heap_ask_kind *ret_ki
 
 bool cairn_asked_next(struct cairn_asked *asked, int *ret_pid, enum cairn_heap_ask_kind *ret_kind)
 {
-    while (asked->listener >= 0 && asked->asker < 0) {
+    for (int i = 0; asked->listener >= 0 && asked->asker < 0 && i < DROPS_MOST; i++) {
         int fd = accept4(asked->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)
             return false;

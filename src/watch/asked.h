@@ -18,7 +18,8 @@ void cairn_asked_open(struct cairn_asked *asked, const char *folder);
 void cairn_asked_close(struct cairn_asked *asked, const char *folder);
 
 /* True: a process asks, and waits until cairn_asked_answer(). Waits a moment for a question whose
- * connection is there, and drops one that does not come or makes no sense. */
+ * connection is there, and drops one that does not come or makes no sense. After some of these it
+ * returns false, and the listener is still readable. */
 bool cairn_asked_next(struct cairn_asked *asked, int *ret_pid, enum cairn_heap_ask_kind *ret_kind);
 void cairn_asked_answer(struct cairn_asked *asked, const struct cairn_heap_answer *answer);
 

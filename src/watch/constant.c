@@ -37,7 +37,8 @@ static bool returns_x86_64(struct cairn_span code, uint64_t vaddr, uint64_t *ret
     bool has_frame = pass(&code, "\x55", 1);
     if (has_frame && !pass(&code, "\x48\x89\xe5", HEAD))
         return false;
-    bool is_relative = pass(&code, "\x48\x8d\x05", HEAD), is_zero = pass(&code, "\x31\xc0", 2);
+    bool is_relative = pass(&code, "\x48\x8d\x05", HEAD);
+    bool is_zero = !is_relative && pass(&code, "\x31\xc0", 2);
     if ((!is_relative && !is_zero && !pass(&code, "\xb8", 1)) || (!is_zero && code.size < 4))
         return false;
     uint32_t operand = is_zero ? 0 : word_at(code, 0);

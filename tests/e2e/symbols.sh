@@ -95,6 +95,14 @@ cp full original
 added "link" "1 file added" --link original
 same "links" "$(stat -c %h original)" 2
 
+# What an archive holds is never linked, whatever lies at the path that it is named by.
+empty_store
+mkdir -p 'stored.apk!/lib/x86_64'
+echo other >'stored.apk!/lib/x86_64/libp.so'
+added "link from an archive" "1 file added" --link stored.apk
+cmp -s full "$store/.build-id/${id:0:2}/$short" ||
+    fail "the store has another file than the archive"
+
 # list, as text and as JSON; gc
 empty_store
 added "three files" "3 files added" full full.debug other
@@ -117,6 +125,8 @@ touch -d '40 days ago' "$store/.build-id/${id:0:2}/$short.debug.from"
 named "use" inner
 "$CAIRN" symbols gc --older-than 30d >out 2>log
 has out "0 files deleted" "gc after a use"
+"$CAIRN" symbols gc --older-than 50000w >out 2>log || fail "gc of a thousand years" log
+has out "0 files deleted" "gc of a thousand years"
 "$CAIRN" symbols gc --max-size 0 >out 2>log || fail "gc --max-size" log
 "$CAIRN" symbols list >out 2>log
 has out "0 files, 0 B" "all are gone"
@@ -130,6 +140,10 @@ has out "p.c:3" "symbolize"
 empty_store
 "$CAIRN" symbols add --max-size 1000 full >out 2>log && fail "a file beyond the bound: status 0"
 has log "full:" "a file beyond the bound"
+"$CAIRN" symbols add --max-size $(($(stat -c %s full) + 10)) full other >out 2>log &&
+    fail "two files beyond the bound"
+has log "full:" "two files beyond the bound"
+[ -e "$store/.build-id/${id:0:2}/$short" ] || fail "the second file of a run removed the first"
 echo text >text.txt
 head -c 300 full >cut.so
 mkfifo pipe

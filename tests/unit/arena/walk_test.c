@@ -75,6 +75,52 @@ static void a_head_that_was_overwritten_costs_what_is_around_it(void **state)
     assert_int_equal(walk.n, t.n_live - 1);
 }
 
+/* The address of the top in the main arena, and the size of the top itself. */
+static void a_top_that_was_overwritten_hides_no_block(void **state)
+{
+    (void)state;
+    const uint64_t at = in(TEST_ARENA_DATA, TEST_ARENA_MAIN + 0x60);
+    uint64_t top;
+    memcpy(&top, test_arena_at(&t, at, sizeof top), sizeof top);
+    const uint64_t places[] = {at, top + 8};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        memset(&t, 0, sizeof t);
+        test_arena_make(&t, false);
+        test_arena_put(&t, places[i], UINT64_C(0x4141414141414140));
+        cairn_arena_walk_done(&walk);
+        assert_ok(test_arena_walk(&t, &walk, &err), err);
+        assert_all_live();
+        assert_true(walk.unread_bytes > 0 && walk.unread_bytes <= 0x4000);
+    }
+}
+
+static uint64_t reads_until_move;
+
+static bool read_while_top_moves(void *context, uint64_t va, void *out, size_t size)
+{
+    if (reads_until_move-- == 0) {
+        const uint64_t top = in(TEST_ARENA_BREAK, TEST_ARENA_DAMAGED - 0x50);
+        test_arena_put(&t, in(TEST_ARENA_DATA, TEST_ARENA_MAIN + 0x60), top);
+        test_arena_put(&t, top + 8, t.regions[TEST_ARENA_BREAK].high - top + 1);
+    }
+    return test_arena_read(context, va, out, size);
+}
+
+static void a_top_that_moves_down_at_any_time_leaves_the_sums_sound(void **state)
+{
+    (void)state;
+    const struct cairn_arena_space space = {read_while_top_moves, &t, t.regions, TEST_ARENA_PARTS};
+    for (uint64_t i = 0; i < 400; i++) {
+        memset(&t, 0, sizeof t);
+        test_arena_make(&t, false);
+        test_arena_put(&t, in(TEST_ARENA_BREAK, TEST_ARENA_DAMAGED + 8), 0);
+        reads_until_move = i;
+        cairn_arena_walk_done(&walk);
+        assert_ok(cairn_arena_walk(&space, &walk, &err), err);
+        assert_true(walk.unread_bytes <= walk.heap_bytes);
+    }
+}
+
 static void what_is_missing_of_mapped_chunks_is_told(void **state)
 {
     (void)state;
@@ -191,6 +237,8 @@ int main(void)
         CASE(each_live_block_is_found_and_no_other),
         CASE(plain_links_and_short_heads_of_older_versions_too),
         CASE(a_head_that_was_overwritten_costs_what_is_around_it),
+        CASE(a_top_that_was_overwritten_hides_no_block),
+        CASE(a_top_that_moves_down_at_any_time_leaves_the_sums_sound),
         CASE(what_is_missing_of_mapped_chunks_is_told),
         CASE(a_ring_that_loops_ends),
         CASE(an_arena_at_another_place_is_told_in_bytes),

@@ -168,6 +168,25 @@ static void what_is_packed_or_not_there_is_told(void **state)
                  "no zip archive");
 }
 
+static void what_deflate_cannot_hold_is_not_even_allocated(void **state)
+{
+    (void)state;
+    struct cairn_buffer b = make(two, 2, &plain_shape), plain = {0};
+    uint8_t *record = memmem(b.data, b.size, "PK\1\2", 4); /* the directory's first one */
+    const uint32_t claimed = 3u << 30;
+    struct cairn_archive archive;
+    struct cairn_archive_entry entry;
+    struct cairn_err err;
+    assert_non_null(record);
+    memcpy(record + 24, &claimed, sizeof claimed);
+    assert_ok(cairn_archive_open(cairn_buffer_span(&b), &archive, &err), err);
+    assert_ok(cairn_archive_find(&archive, "AndroidManifest.xml", &entry, &err), err);
+    assert_fails(cairn_archive_unpack(&archive, &entry, UINT32_MAX, &plain, &err), CAIRN_E_FORMAT,
+                 err, "claims 3221225472 bytes, packed into 6");
+    assert_null(plain.data);
+    cairn_buffer_done(&b);
+}
+
 static void entries_that_claim_what_is_not_theirs_are_refused(void **state)
 {
     (void)state;
@@ -274,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_lies_behind_the_local_header_in_archives_of_every_shape),
         cmocka_unit_test(what_is_packed_or_not_there_is_told),
+        cmocka_unit_test(what_deflate_cannot_hold_is_not_even_allocated),
         cmocka_unit_test(entries_that_claim_what_is_not_theirs_are_refused),
         cmocka_unit_test(names_that_climb_or_write_to_the_terminal_are_passed_over),
         cmocka_unit_test(more_entries_than_sixteen_bits_count_are_all_there),

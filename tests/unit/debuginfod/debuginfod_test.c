@@ -9,6 +9,7 @@
 #include <cairn/debuginfod.h>
 
 #include "base/file.h"
+#include "debuginfod/client.h"
 #include "debuginfod/client_folder.h"
 #include "support/test.h"
 
@@ -150,6 +151,13 @@ static void a_server_is_an_http_url(void **state)
     assert_ok(cairn_debuginfod_use(NULL, &err), err);
 }
 
+static void a_safe_server_sends_to_safe_ones_alone(void **state)
+{
+    (void)state;
+    assert_string_equal(cairn_server_redirects("https://a/buildid"), "https");
+    assert_string_equal(cairn_server_redirects("http://a/buildid"), "http,https");
+}
+
 static void the_folder_is_that_of_the_environment(void **state)
 {
     (void)state;
@@ -176,6 +184,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(how_long_is_in_a_file_of_the_folder, enter, leave),
         cmocka_unit_test_setup_teardown(a_link_in_the_place_of_a_file_is_none, enter, leave),
         cmocka_unit_test_setup_teardown(a_server_is_an_http_url, enter, leave),
+        cmocka_unit_test(a_safe_server_sends_to_safe_ones_alone),
         cmocka_unit_test_setup_teardown(the_folder_is_that_of_the_environment, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

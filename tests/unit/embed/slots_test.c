@@ -189,6 +189,23 @@ static void what_another_tool_wrote_stays(void **state)
     hold_order("");
 }
 
+static void what_another_tool_puts_back_is_restored_on_removal(void **state)
+{
+    pid_fn *const before = in_data;
+    struct cairn_hook *hook = hook_with(hook_a, NULL, &original_a);
+    (void)state;
+    original_other = hook_a;
+    in_data = hook_other;
+    /* Another hook comes and goes: each looks at all slots. */
+    struct cairn_hook *second = hook_with(hook_b, NULL, &original_b);
+    assert_int_equal(cairn_hook_remove(second, &err), CAIRN_E_EXISTS);
+    in_data = hook_a;
+    hold_order("a");
+    remove_hook(hook);
+    hold_order("");
+    assert_ptr_equal(in_data, before);
+}
+
 static void *(*original_find)(const void *, int);
 static long n_found;
 
@@ -268,6 +285,7 @@ int main(void)
         cmocka_unit_test(libraries_without_such_slots_are_reported),
         cmocka_unit_test(a_version_chooses_slots),
         cmocka_unit_test(what_another_tool_wrote_stays),
+        cmocka_unit_test(what_another_tool_puts_back_is_restored_on_removal),
         cmocka_unit_test(a_function_that_is_an_ifunc_is_hooked),
         cmocka_unit_test(a_replacement_that_hooks_meanwhile_gets_an_error),
     };

@@ -155,6 +155,26 @@ static void the_bound_removes_old_files_and_refuses_when_new_ones_fill_it(void *
                  err, "full");
 }
 
+static void a_file_beyond_the_bound_costs_no_other(void **state)
+{
+    (void)state;
+    struct cairn_symbol_added sum;
+    struct stat st;
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    write_elf(in_work("a"), BINARY, 0xab);
+    write_elf(in_work("b"), UNSTRIPPED, 0xac);
+    assert_ok(add(in_work("a"), &sum), err);
+    assert_int_equal(stat(in_work("b"), &st), 0);
+    assert_int_equal(utimensat(AT_FDCWD, in_work("store/.build-id/ab/01020304050607.from"), old, 0),
+                     0);
+    const struct cairn_symbol_add_opts opts = {.size = sizeof opts,
+                                               .max_bytes = (uint64_t)st.st_size - 1};
+    assert_fails(cairn_symbol_store_add(store, in_work("b"), &opts, &sum, &err), CAIRN_E_LIMIT, err,
+                 "full");
+    assert_int_equal(sum.n_removed, 0);
+    assert_int_equal(stat(in_work("store/.build-id/ab/01020304050607"), &st), 0);
+}
+
 static int count(void *ctx, const struct cairn_symbol_entry *entry)
 {
     assert_string_equal(entry->build_id, ID);
@@ -255,6 +275,29 @@ static void what_is_lacking_is_asked_for_and_taken(void **state)
     cairn_debugfile_found_done(&found);
 }
 
+static void kernel_modules_alone_are_not_asked_for(void **state)
+{
+    static const struct {
+        const char *path;
+        unsigned n_asked;
+    } rows[] = {{"/lib/a.ko", 0}, {"/lib/a.ko.xz", 0}, {"/lib/a.kopete.so", 1}};
+    (void)state;
+    assert_int_equal(mkdir(in_work("fetched"), 0700), 0);
+    assert_int_equal(mkdir(in_work("fetched/" ID), 0700), 0);
+    assert_ok(cairn_by_id_set_fetched(in_work("fetched"), put_file, NULL, &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cairn_debugfile_places places = {.fetches = true};
+        struct cairn_debugfile_finder *finder;
+        struct cairn_debugfile_found found;
+        n_asked = 0;
+        assert_ok(cairn_debugfile_finder_new(&places, &finder, &err), err);
+        if (cairn_debugfile_find(finder, rows[i].path, ID, &found, &err) == CAIRN_OK)
+            cairn_debugfile_found_done(&found);
+        cairn_debugfile_finder_free(finder);
+        assert_int_equal(n_asked, rows[i].n_asked);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,11 +308,13 @@ int main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(
             the_bound_removes_old_files_and_refuses_when_new_ones_fill_it, enter, leave),
+        cmocka_unit_test_setup_teardown(a_file_beyond_the_bound_costs_no_other, enter, leave),
         cmocka_unit_test_setup_teardown(trim_tells_what_would_go_and_deletes_it, enter, leave),
         cmocka_unit_test_setup_teardown(every_search_looks_into_the_store, enter, leave),
         cmocka_unit_test_setup_teardown(what_others_could_write_in_the_store_is_not_used, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(what_is_lacking_is_asked_for_and_taken, enter, leave),
+        cmocka_unit_test_setup_teardown(kernel_modules_alone_are_not_asked_for, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

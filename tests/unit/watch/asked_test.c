@@ -63,6 +63,24 @@ static void a_question_gets_its_answer(void **state)
     cairn_sys_close(fd);
 }
 
+/* As of many children that end without a question: the rest is for the next call. */
+static void many_that_make_no_sense_do_not_hold_it_up(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    const struct cairn_heap_question question = {.kind = CAIRN_HEAP_ASK_CHECK};
+    enum cairn_heap_ask_kind kind;
+    int pid, n_calls = 1;
+    for (int i = 0; i < MANY; i++)
+        cairn_sys_close(send_to_it("x", 1));
+    int fd = send_to_it(&question, sizeof question);
+    while (!cairn_asked_next(&asked, &pid, &kind) && n_calls < MANY)
+        n_calls++;
+    assert_true(n_calls > 1 && n_calls < MANY);
+    assert_int_equal(kind, CAIRN_HEAP_ASK_CHECK);
+    cairn_sys_close(fd);
+}
+
 static void what_makes_no_sense_is_dropped(void **state)
 {
     (void)state;
@@ -111,6 +129,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_question_gets_its_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_that_make_no_sense_do_not_hold_it_up, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_answers_once_it_is_closed, set_up, tear_down),
         cmocka_unit_test(a_path_that_is_too_long),

@@ -31,6 +31,10 @@ static void numbers_of_x86_64(void **state)
     assert_int_equal(value, 0);
     assert_true(X86("\x48\x8d\x05\xf9\xff\xff\xff\xc3", &value)); /* its own address */
     assert_int_equal(value, VADDR);
+    /* Its distance has the bytes of xor eax, eax. */
+    assert_true(X86("\x48\x8d\x05\x31\xc0\x01\0\xc3", &value));
+    assert_int_equal(value, VADDR + 7 + 0x1c031);
+    assert_false(X86("\x48\x8d\x05\x31\xc0\xc3\0", &value));
 }
 
 static void what_does_more_is_none(void **state)
