@@ -40,17 +40,18 @@ class Build:
     """One way to build the tree, the suites that run in it, and those that cannot, with reasons."""
 
     def __init__(self, folder, title, suites, options=(), cc=None, cross=None, slower=1, skip=None,
-                 musl=False):
+                 musl=False, linker=None):
         self.folder, self.title, self.suites, self.slower = ROOT / folder, title, suites, slower
         self.cc, self.cross, self.skip, self.musl = cc, cross, skip or {}, musl
-        self.options = TESTED + list(options)
+        self.linker, self.options = linker, TESTED + list(options)
 
 
-LONG = "e2e-long"
+LONG = {"e2e-long": "they take long: ./run test --full"}
+WIDE = {"e2e-wide": "wide samples beside peers: ./run test --full"}
 GATE = [
-    Build("build", "gcc", PLAIN, ["-Db_sanitize=none"], cc="gcc"),
+    Build("build", "gcc", PLAIN, ["-Db_sanitize=none"], cc="gcc", skip=WIDE),
     Build("build-asan", "clang, ASan and UBSan", ["unit", "golden", "fuzz", "e2e"],
-          ASAN, cc="clang", slower=2, skip={LONG: "they take long: ./run test --full"}),
+          ASAN, cc="clang", linker="lld", slower=2, skip=LONG | WIDE),
     Build("build-musl", "musl-gcc, the unwinder alone", ["unit"], ["-Dunwind_only=true"], musl=True),
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
@@ -162,6 +163,8 @@ def configure(build):
     env = dict(os.environ)
     if build.cc:
         env["CC"] = build.cc
+    if build.linker:
+        env["CC_LD"] = build.linker
     cross = []
     if build.cross:
         arch, machine_file = build.cross
@@ -294,7 +297,7 @@ def main():
     if full:
         os.environ["CAIRN_FULL"] = "1"
         for build in GATE:
-            build.skip.pop(LONG, None)
+            build.skip = {}
     start = time.monotonic()
     total = Sum()
     for part in parts:

@@ -3,13 +3,13 @@
  * Runs a fuzz target as a plain test: NAME_fuzz CORPUS_FOLDER, or NAME_fuzz FILE... for single
  * inputs without change.
  *
- * Every file of the corpus is given as it is, then every truncation of it, then with one byte after
- * the other changed (all bits, single bits, zero). Large files are changed at evenly spread places,
- * with CAIRN_FULL in the environment (`./run test --full`) at more of them. Always the same inputs
- * in the same order. Each lies in a block of its own of exactly its size, so that a sanitizer sees
- * the first byte read beyond it; an input that takes longer than SECONDS_EACH is a hang, and
- * without sanitizers the address space is capped, so that memory without bound is a failure too.
- * The input that broke the target is kept as a file.
+ * Every file of the corpus is given as it is, then truncated, then with one byte after the other
+ * changed (all bits, single bits, zero). Large files are cut and changed at evenly spread places,
+ * with CAIRN_FULL in the environment (`./run test --full`) at more of them, and more bits of small
+ * files. Always the same inputs in the same order. Each lies in a block of its own of exactly its
+ * size, so that a sanitizer sees the first byte read beyond it; an input that takes longer than
+ * SECONDS_EACH is a hang, and without sanitizers the address space is capped, so that memory
+ * without bound is a failure too. The input that broke the target is kept as a file.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -25,13 +25,13 @@
 
 enum {
     SECONDS_EACH = 10,
-    SMALL = 1024,               /* up to here every single bit of every byte is flipped */
     LARGEST = 16 * 1024 * 1024, /* a corpus holds small files */
 };
-/* From `big` bytes on, places are a sample of about `places`. */
+/* Up to `small` bytes every single bit of every byte is flipped. From `big` bytes on, places are a
+ * sample of about `places`. */
 static const struct sampled {
-    size_t big, places;
-} PLAIN = {4096, 2048}, FULL = {16384, 4096};
+    size_t small, big, places;
+} PLAIN = {256, 1024, 512}, FULL = {1024, 16384, 4096};
 static const rlim_t MAX_MEMORY = (rlim_t)2 << 30;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -97,13 +97,18 @@ static void run_one(const char *change, size_t place, const uint8_t *bytes, size
     n_runs++;
 }
 
+static struct sampled how_many(void)
+{
+    return getenv("CAIRN_FULL") ? FULL : PLAIN;
+}
+
 static void flip(const uint8_t *bytes, size_t size, size_t i)
 {
     run_one("all bits flipped", i, bytes, size, bytes[i] ^ 0xff);
     if (bytes[i])
         run_one("zeroed", i, bytes, size, 0);
     for (unsigned bit = 0; bit < 8; bit++)
-        if (size <= SMALL || bit == i % 8)
+        if (size <= how_many().small || bit == i % 8)
             run_one("a bit flipped", i, bytes, size, bytes[i] ^ (1 << bit));
 }
 
@@ -129,7 +134,7 @@ static uint8_t *read_input(const char *path, size_t *ret_size)
 /* Odd, so that each byte of an aligned word has its turn. */
 static size_t step_of(size_t size)
 {
-    const struct sampled sampled = getenv("CAIRN_FULL") ? FULL : PLAIN;
+    struct sampled sampled = how_many();
     return size <= sampled.big ? 1 : size / sampled.places | 1;
 }
 
