@@ -301,9 +301,7 @@ static void take_lost(struct cairn_perf_data *d, uint32_t type, struct cairn_rea
 {
     if (type == PERF_DATA_LOST)
         cairn_reader_skip(r, 8); /* the number of the event */
-    uint64_t n = cairn_reader_u64(r), *sum = &d->stream.counts.n_lost;
-    if (__builtin_add_overflow(*sum, n, sum))
-        *sum = UINT64_MAX;
+    cairn_stream_lost(&d->stream, cairn_reader_u64(r));
 }
 
 /* What was there before the recording comes in this form, too. */

@@ -6,12 +6,12 @@
 #ifndef CAIRN_SAMPLE_ARCH_H
 #define CAIRN_SAMPLE_ARCH_H
 
-#include "unwind/call.h"
+#include "code/call.h"
 
 /* Can cairn_arch_call() tell on this CPU? Where not, every address may be a return address. */
 bool cairn_arch_knows_calls(void);
 
-/* Does a call end right before `ret`? unwind/call.h of this CPU. */
+/* Does a call end right before `ret`? code/call.h of this CPU. */
 bool cairn_arch_call(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 
 /* Where the jump at `va` fetches its target (a PLT entry); false where `code` is no such jump. */

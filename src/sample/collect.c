@@ -20,7 +20,7 @@ int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *
     if (code < 0)
         return code;
     struct cairn_profile *p = collect->profile;
-    collect->spaces.profile = p;
+    cairn_spaces_init(&collect->spaces, p);
     if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX ||
         cairn_profile_add_type(p, event->type, event->unit) == UINT32_MAX)
         return cairn_fail_memory(err);
@@ -40,10 +40,6 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_spaces_done(&collect->spaces);
     cairn_guest_looks_done(&collect->guest_looks);
     cairn_starts_done(&collect->starts);
-    cairn_table_done(&collect->names);
-    cairn_table_done(&collect->threads);
-    cairn_table_done(&collect->kernel_threads);
-    cairn_ended_done(&collect->ended);
     cairn_packed_done(&collect->packed);
     cairn_profile_free(collect->profile);
     *collect = (struct cairn_collect){0};
@@ -202,8 +198,8 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, uint8_t
 uint64_t cairn_collect_bytes(const struct cairn_collect *collect)
 {
     return cairn_profile_bytes(collect->profile) + cairn_packed_bytes(&collect->packed) +
-           cairn_table_bytes(&collect->names) + cairn_table_bytes(&collect->threads) +
-           collect->beside_bytes;
+           cairn_table_bytes(&collect->spaces.all.names) +
+           cairn_table_bytes(&collect->spaces.all.threads) + collect->beside_bytes;
 }
 
 /* The last eighth is for samples of stacks that are there already. */

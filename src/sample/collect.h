@@ -10,7 +10,6 @@
 #include "proc/threads.h"
 #include "profile/packed.h"
 #include "sample/copy_walk.h"
-#include "sample/ended.h"
 #include "sample/event.h"
 #include "sample/guest_look.h"
 #include "sample/space.h"
@@ -24,10 +23,6 @@ struct cairn_collect {
     struct cairn_spaces spaces;
     struct cairn_guest_looks guest_looks;
     struct cairn_starts starts;
-    struct cairn_table names;           /* tid -> text of the profile: the thread's name */
-    struct cairn_table threads;         /* tids that samples came from, of who lives */
-    struct cairn_table kernel_threads;  /* tid -> is it one; asked where no user stack was found */
-    struct cairn_ended ended;           /* who will be in none of these tables any more */
     uint32_t kernel_module;             /* 0: no sample lies there yet */
     struct cairn_running_kernel kernel; /* known once it has a module */
     uint32_t stack_bytes;               /* of a copy that is walked by tables; 0: none is */
@@ -127,15 +122,11 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, uint8_t
 /* Remembers how a thread is called from now on. */
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name);
 
-/* A new thread, or a new process with its first one, is called as the one that began it, and a
- * process has its parent's mappings and cgroup. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_record *record);
+/* As cairn_stream_processes_fork(): a parent that is older than the recording is read first. exec
+ * and exit need nothing of ours. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_stream_birth *birth);
 
-/* Another program begins in a process, or a thread ends. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_collect_exec(struct cairn_collect *collect, const struct cairn_perf_record *record);
-int cairn_collect_exit(struct cairn_collect *collect, const struct cairn_perf_record *record);
-
-/* To be called once a second or less often: forgets who ended before the last call. */
+/* To be called once a second or less often: forgets what exited before the last call. */
 void cairn_collect_turn(struct cairn_collect *collect);
 
 /* A sample came from that thread. CAIRN_OK or CAIRN_E_NOMEM. */

@@ -38,7 +38,7 @@ static const struct cairn_profile_label *label_of(const struct cairn_profile_lab
 static bool is_alive(const struct cairn_collect *collect, int64_t id)
 {
     uint32_t value;
-    return cairn_table_find(&collect->threads, (uint64_t)id, &value) ||
+    return cairn_table_find(&collect->spaces.all.threads, (uint64_t)id, &value) ||
            cairn_table_find(&collect->spaces.all.by_pid, (uint64_t)id, &value);
 }
 

@@ -7,7 +7,7 @@ int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 {
     if (collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES) /* nobody will ask for it */
         return CAIRN_OK;
-    return cairn_stream_set_name(&collect->names, collect->profile, tid, name);
+    return cairn_stream_set_name(&collect->spaces.all.names, collect->profile, tid, name);
 }
 
 /* A string of the profile; 0: it has no name, or memory is gone. */
@@ -15,11 +15,11 @@ static uint32_t name_of(struct cairn_collect *collect, int pid, int tid)
 {
     uint32_t text;
     char name[CAIRN_COMM_SIZE];
-    if (cairn_table_find(&collect->names, (uint64_t)tid, &text))
+    if (cairn_table_find(&collect->spaces.all.names, (uint64_t)tid, &text))
         return text;
     cairn_thread_name(pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0 ||
-        !cairn_table_find(&collect->names, (uint64_t)tid, &text))
+        !cairn_table_find(&collect->spaces.all.names, (uint64_t)tid, &text))
         return 0;
     return text;
 }

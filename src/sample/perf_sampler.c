@@ -217,9 +217,19 @@ static int on_mapping(struct intake *in, const struct cairn_perf_record *record)
 
 static int on_name(struct intake *in, const struct cairn_perf_record *record)
 {
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC && cairn_collect_exec(in->collect, record) < 0)
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC &&
+        cairn_stream_processes_exec(&in->collect->spaces.all, (int)record->pid) < 0)
         return CAIRN_E_NOMEM;
     return cairn_collect_name(in->collect, (int)record->tid, record->text);
+}
+
+static int on_birth(struct intake *in, const struct cairn_perf_record *record)
+{
+    const struct cairn_stream_birth birth = {.pid = (int)record->pid,
+                                             .tid = (int)record->tid,
+                                             .parent_pid = (int)record->parent_pid,
+                                             .parent_tid = (int)record->parent_tid};
+    return cairn_collect_fork(in->collect, &birth);
 }
 
 /* The others speak of events and rings. */
@@ -245,10 +255,11 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     case PERF_RECORD_COMM:
         return on_name(in, record);
     case PERF_RECORD_FORK:
-        return cairn_collect_fork(in->collect, record);
+        return on_birth(in, record);
     case PERF_RECORD_EXIT:
         follow_exit(in->sampler, record);
-        return cairn_collect_exit(in->collect, record);
+        return cairn_stream_processes_exit(&in->collect->spaces.all, (int)record->pid,
+                                           (int)record->tid);
     case PERF_RECORD_THROTTLE:
         in->sampler->n_throttled++;
         return CAIRN_OK;

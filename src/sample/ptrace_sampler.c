@@ -109,7 +109,7 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
     if (cairn_stream_space_find(&space->code, ip) && !is_replaced)
         return CAIRN_OK;
     if (is_replaced)
-        cairn_space_exec(&collect->spaces, space);
+        cairn_stream_processes_reset(&collect->spaces.all, &space->code);
     else
         cairn_space_forget_maps(&collect->spaces, space);
     cairn_thread_name(space->code.pid, tid, name);

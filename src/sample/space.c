@@ -11,8 +11,6 @@
 #include "sample/cgroup.h"
 #include "sample/guest_walk.h"
 
-enum { SWEEP_MIN = 1024 };
-
 static void close_memory(struct cairn_space *space)
 {
     if (space->mem_state == 1)
@@ -29,37 +27,66 @@ static void forget_guests(struct cairn_space *space)
     space->guests_told_ns = 0;
 }
 
-void cairn_space_exec(struct cairn_spaces *spaces, struct cairn_space *space)
-{
-    forget_guests(space);
-    cairn_space_forget_maps(spaces, space);
-}
-
-void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space)
+/* What is known of one program alone, but for its interpreters. */
+static void forget_program(struct cairn_space *space)
 {
     close_memory(space);
-    cairn_stream_space_clear(&space->code, &spaces->all.load);
     space->is_partial = false;
     space->entry = 0;
     space->n_searches = 0;
     space->searched_ns = 0;
-    space->is_known = true;
-    space->has_ended = false;
+    space->is_known = true; /* what it maps will be told */
     space->has_cgroup = false;
 }
 
-void cairn_space_end(struct cairn_space *space)
+void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space)
 {
-    close_memory(space);
-    forget_guests(space);
-    space->has_ended = true;
+    forget_program(space);
+    cairn_stream_space_clear(&space->code, &spaces->all.load);
 }
 
-static void free_rest(struct cairn_stream_space *item)
+static void reset(struct cairn_stream_space *item)
+{
+    struct cairn_space *space = (struct cairn_space *)item;
+    forget_guests(space);
+    forget_program(space);
+}
+
+static void inherit(struct cairn_stream_space *item, const struct cairn_stream_space *parent)
+{
+    struct cairn_space *to = (struct cairn_space *)item;
+    const struct cairn_space *from = (const struct cairn_space *)parent;
+    to->is_partial = from->is_partial;
+    to->entry = from->entry;
+    to->is_known = from->is_known;
+    to->is_seen = false;
+    to->cgroup = from->cgroup;
+    to->root = from->root;
+}
+
+/* Nothing of it is kept open. */
+static void end(struct cairn_stream_space *item)
 {
     struct cairn_space *space = (struct cairn_space *)item;
     close_memory(space);
     forget_guests(space);
+}
+
+/* A zombie is kept: threads may go on behind it. So is a process that has its number now. */
+static bool is_over(const struct cairn_stream_space *item)
+{
+    return kill(item->pid, 0) < 0 && errno == ESRCH;
+}
+
+void cairn_spaces_init(struct cairn_spaces *spaces, struct cairn_profile *profile)
+{
+    static const struct cairn_stream_source source = {.item_bytes = sizeof(struct cairn_space),
+                                                      .n_max = CAIRN_SPACES_MAX,
+                                                      .item_reset = reset,
+                                                      .item_inherit = inherit,
+                                                      .item_end = end,
+                                                      .item_is_over = is_over};
+    *spaces = (struct cairn_spaces){.profile = profile, .all.source = &source};
 }
 
 void cairn_spaces_done(struct cairn_spaces *spaces)
@@ -70,63 +97,9 @@ void cairn_spaces_done(struct cairn_spaces *spaces)
     *spaces = (struct cairn_spaces){0};
 }
 
-static struct cairn_space *find(const struct cairn_spaces *spaces, int pid)
-{
-    return (struct cairn_space *)cairn_stream_processes_find(&spaces->all, pid);
-}
-
-/* A zombie is kept: threads may go on behind it. */
-static bool is_over(const struct cairn_space *space)
-{
-    return space->has_ended && kill(space->code.pid, 0) < 0 && errno == ESRCH;
-}
-
-void cairn_spaces_forget(struct cairn_spaces *spaces, int pid)
-{
-    const struct cairn_space *space = find(spaces, pid);
-    if (space && is_over(space))
-        cairn_stream_processes_remove(&spaces->all, pid);
-}
-
-static void sweep(struct cairn_spaces *spaces)
-{
-    for (size_t i = spaces->all.n; i-- > 0;) /* the last one comes in place of what is removed */
-        cairn_spaces_forget(spaces, spaces->all.items[i]->pid);
-    spaces->sweep_at = 2 * spaces->all.n > SWEEP_MIN ? 2 * spaces->all.n : SWEEP_MIN;
-}
-
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
 {
-    struct cairn_space *space = find(spaces, pid);
-    if (space)
-        return space;
-    if (spaces->all.n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
-        spaces->all.n == CAIRN_SPACES_MAX)
-        sweep(spaces);
-    spaces->all.item_bytes = sizeof *space;
-    spaces->all.item_done = free_rest;
-    return spaces->all.n == CAIRN_SPACES_MAX
-               ? NULL
-               : (struct cairn_space *)cairn_stream_processes_add(&spaces->all, pid);
-}
-
-int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
-{
-    (void)cairn_spaces_get(spaces, child); /* the last one that may sweep the other away */
-    struct cairn_space *from = cairn_spaces_get(spaces, parent);
-    struct cairn_space *to = cairn_spaces_get(spaces, child);
-    if (!from || !to)
-        return CAIRN_E_NOMEM;
-    cairn_space_exec(spaces, to);
-    if (cairn_stream_space_copy(&to->code, &from->code, &spaces->all.load) < 0)
-        return CAIRN_E_NOMEM;
-    to->is_partial = from->is_partial;
-    to->entry = from->entry;
-    to->is_known = from->is_known;
-    to->is_seen = false;
-    to->cgroup = from->cgroup;
-    to->root = from->root;
-    return CAIRN_OK;
+    return (struct cairn_space *)cairn_stream_processes_get(&spaces->all, pid);
 }
 
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,

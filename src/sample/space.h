@@ -17,8 +17,8 @@
 #include "sample/calls.h"
 #include "sample/held.h"
 #include "sample/share.h"
+#include "stream/lifetime.h"
 #include "stream/mapping.h"
-#include "stream/processes.h"
 
 enum { CAIRN_SPACES_MAX = 1 << 16 }; /* processes of one moment */
 
@@ -28,7 +28,6 @@ struct cairn_space {
     bool is_partial;                 /* its maps may not be read: code may lie anywhere */
     bool is_known;                   /* its maps were read, or all that it mapped was told */
     bool is_seen;                    /* a sample came from it */
-    bool has_ended;                  /* its first thread has, at least */
     bool has_cgroup;                 /* asked for already, since the last execve(2) */
     uint32_t cgroup;                 /* a text of the profile; 0: the root, or unknown */
     uint32_t root;                   /* where its paths begin: a number of `held` */
@@ -51,31 +50,18 @@ struct cairn_spaces {
     struct cairn_held held;
     struct cairn_span vdso; /* of this process; empty until asked for */
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
-    size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 
+/* Texts and modules go into `profile`, which is borrowed. */
+void cairn_spaces_init(struct cairn_spaces *spaces, struct cairn_profile *profile);
 void cairn_spaces_done(struct cairn_spaces *spaces);
 
-/* The space of `pid`, made empty where it is new; NULL where memory or CAIRN_SPACES_MAX ends. Now
- * and then those that have ended are forgotten: spaces that were got before are gone then. */
+/* As cairn_stream_processes_get(). */
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid);
 
-/* A copy of the parent's for a child that begins as its twin. */
-int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child);
-
-/* Forgets everything: another program begins in this process. What it maps will be told. */
-void cairn_space_exec(struct cairn_spaces *spaces, struct cairn_space *space);
-
-/* The same, but interpreters that were found stay: it may be the same program with new code. */
+/* Forgets the mappings; interpreters that were found stay: it may be the same program with new
+ * code. */
 void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space);
-
-/* The first thread has ended, and most likely the process: nothing of it is kept open, and it may
- * be forgotten when nobody has that pid any more. */
-void cairn_space_end(struct cairn_space *space);
-
-/* Forgets a process that has ended, unless its number still is one's: a zombie's threads may go on,
- * and another may have begun. */
-void cairn_spaces_forget(struct cairn_spaces *spaces, int pid);
 
 /* Reads what is not known yet of a process that was there before us, its cgroup and where its paths
  * begin, once for each program; one that is gone keeps what it had from its parent. CAIRN_OK or

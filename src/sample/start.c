@@ -215,7 +215,8 @@ void cairn_starts_learn_self(struct cairn_starts *starts)
     pthread_t thread;
     if (cairn_profile_new(&scratch, NULL) < 0)
         return;
-    struct cairn_spaces spaces = {.profile = scratch};
+    struct cairn_spaces spaces;
+    cairn_spaces_init(&spaces, scratch);
     struct self self = {starts, cairn_spaces_get(&spaces, getpid())};
     if (self.space && cairn_space_read(&spaces, self.space, NULL) == CAIRN_OK) {
         (void)learn_program(starts, self.space);

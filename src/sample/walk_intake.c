@@ -366,7 +366,8 @@ int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect
                           const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum,
                           bool is_last)
 {
-    bool is_over = collect->ended.n && cairn_ended_is_over(&collect->ended, key->tid);
+    const struct cairn_ended *ended = &collect->spaces.all.ended;
+    bool is_over = ended->n && cairn_ended_is_over(ended, key->tid);
     uint64_t hash = sum->n || is_over ? hash_of(key->hash, key->tid, key->id) : 0;
     uint32_t number;
     if (!sum->n && !is_over)

@@ -5,8 +5,8 @@
 
 static void drop(struct cairn_stream_processes *processes, struct cairn_stream_space *item)
 {
-    if (processes->item_done)
-        processes->item_done(item);
+    if (processes->source && processes->source->item_reset)
+        processes->source->item_reset(item);
     cairn_stream_space_clear(item, &processes->load);
     cairn_free(item);
 }
@@ -17,6 +17,9 @@ void cairn_stream_processes_done(struct cairn_stream_processes *processes)
         drop(processes, processes->items[i]);
     cairn_free(processes->items);
     cairn_table_done(&processes->by_pid);
+    cairn_table_done(&processes->names);
+    cairn_table_done(&processes->threads);
+    cairn_ended_done(&processes->ended);
     cairn_stream_modules_done(&processes->modules);
     *processes = (struct cairn_stream_processes){0};
 }
@@ -33,7 +36,7 @@ struct cairn_stream_space *cairn_stream_processes_add(struct cairn_stream_proces
                                                       int pid)
 {
     struct cairn_stream_space *item = NULL;
-    const size_t bytes = processes->item_bytes ? processes->item_bytes : sizeof *item;
+    const size_t bytes = processes->source ? processes->source->item_bytes : sizeof *item;
     if (cairn_grow((void **)&processes->items, &processes->cap, processes->n + 1,
                    sizeof *processes->items) < 0)
         return NULL;

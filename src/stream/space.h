@@ -44,6 +44,7 @@ struct cairn_stream_space {
     struct cairn_stream_map *maps; /* sorted, apart */
     size_t n, cap;
     uint64_t version;   /* of its maps; no two states of spaces with one load have the same */
+    bool has_ended;     /* its first thread has, at least; of a kernel that runs */
     bool is_leaving;    /* inside of execve(2): what the old program had mapped is there, too */
     uint32_t n_execs;   /* that began */
     uint32_t program;   /* path of what it mapped first; a text, 0: unknown */

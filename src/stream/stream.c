@@ -17,8 +17,6 @@ void cairn_stream_done(struct cairn_stream *stream)
 {
     cairn_stream_space_clear(&stream->kernel, &stream->processes.load);
     cairn_stream_processes_done(&stream->processes);
-    cairn_table_done(&stream->names);
-    cairn_table_done(&stream->threads);
     cairn_table_done(&stream->build_ids);
     cairn_table_done(&stream->stacks);
     cairn_table_done(&stream->labels);

@@ -3,6 +3,7 @@
  * Stream: what was recorded of processes, event by event in the order of time, becomes a profile.
  *
  *     map, exec, name, fork, exit ─► what is mapped where, and how threads are called, now
+ *     lost ─► a count
  *     sample ─► its addresses in the modules of that moment ─► stack, labels ─► rows, summed
  *     build ID ─► at any time: modules get theirs at the end
  *
@@ -15,11 +16,11 @@
 #include <cairn/regs.h>
 
 #include "base/table.h"
+#include "stream/lifetime.h"
 #include "stream/mapping.h"
-#include "stream/processes.h"
 #include "stream/push.h"
 
-enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
+enum { CAIRN_STREAM_EVENTS_MAX = 63 };
 
 /* What of each sample is kept in its labels; else samples are summed without it. */
 enum cairn_stream_keep { CAIRN_STREAM_TIMES = 1, CAIRN_STREAM_CPUS = 2 };
@@ -94,13 +95,10 @@ struct cairn_stream {
     uint64_t kernel_text;             /* where _text lay; 0: unknown */
     uint32_t kernel_module;           /* of the profile; 0: no sample lies there yet */
     uint32_t kernel_build_id;         /* a text; 0: unknown */
-    uint32_t n_births;
-    struct cairn_table names;     /* tid -> text: how the thread is called */
-    struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */
-    struct cairn_table build_ids; /* text of a path -> text; 0: several */
-    struct cairn_table stacks;    /* hash of addresses and a space's version -> stack */
-    struct cairn_table labels;    /* hash of a thread and its names -> label set */
-    struct cairn_table by_what;   /* hash of stack, labels and event -> row */
+    struct cairn_table build_ids;     /* text of a path -> text; 0: several */
+    struct cairn_table stacks;        /* hash of addresses and a space's version -> stack */
+    struct cairn_table labels;        /* hash of a thread and its names -> label set */
+    struct cairn_table by_what;       /* hash of stack, labels and event -> row */
     struct cairn_stream_row *rows;
     size_t n_rows, cap_rows;
     struct cairn_stream_marker *markers;
@@ -132,15 +130,12 @@ int cairn_stream_name(struct cairn_stream *stream, int pid, int tid, const char 
  * the kernel: until then a stack is still that of the call. */
 int cairn_stream_exec(struct cairn_stream *stream, int pid);
 
-/* A thread began. Where it is of another process than its parent, that process begins with the
- * parent's mappings, unless `is_bare`: then they will be told. */
-struct cairn_stream_birth {
-    int pid, tid, parent_pid, parent_tid;
-    bool is_bare;
-};
 int cairn_stream_fork(struct cairn_stream *stream, const struct cairn_stream_birth *birth);
 
 int cairn_stream_exit(struct cairn_stream *stream, int pid, int tid);
+
+/* The recorder had no room for so many events. */
+void cairn_stream_lost(struct cairn_stream *stream, uint64_t n);
 
 /* Of the file or the kernel with that path; raw bytes. */
 int cairn_stream_build_id(struct cairn_stream *stream, const char *path, struct cairn_span build_id,

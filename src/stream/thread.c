@@ -15,14 +15,14 @@ static uint32_t text_of(struct cairn_stream *stream, const char *text)
 int cairn_stream_name(struct cairn_stream *stream, int pid, int tid, const char *name)
 {
     (void)pid;
-    return cairn_stream_set_name(&stream->names, stream->profile, tid, name);
+    return cairn_stream_set_name(&stream->processes.names, stream->profile, tid, name);
 }
 
 /* The text of a thread's name; 0: unknown. */
 static uint32_t name_of(const struct cairn_stream *stream, int tid)
 {
     uint32_t text;
-    return tid >= 0 && cairn_table_find(&stream->names, (uint32_t)tid, &text) ? text : 0;
+    return tid >= 0 && cairn_table_find(&stream->processes.names, (uint32_t)tid, &text) ? text : 0;
 }
 
 /* `texts`: names of the process and the thread, and why the stack ends early. */

@@ -44,15 +44,17 @@ static bool add_line(struct cairn_profile *p, const struct cairn_guest_result *r
 
 /* The number in the profile of frames [first, last] of the result, of which all but the last are
  * inlined into the next. UINT32_MAX: the profile takes it not. */
-static uint32_t add_frame(struct cairn_profile *p, const struct cairn_guest_result *result,
+static uint32_t add_frame(struct cairn_profile *p, const struct cairn_target_guests *guests,
                           size_t first, size_t last)
 {
+    const struct cairn_guest_result *result = &guests->result;
+    const struct cairn_guest_state *state = &result->states[result->frames[first].state];
     struct cairn_profile_line lines[LINES_MAX];
     uint32_t n = 0;
     const struct cairn_profile_frame in_profile = {
         .what = CAIRN_WHAT_INTERPRETED,
         .how = CAIRN_HOW_INTERPRETER,
-        .language = CAIRN_LANGUAGE_LUA,
+        .language = (uint8_t)guests->modules[state->module].file->guest->language,
     };
     for (size_t i = first; i <= last && n < LINES_MAX; i++)
         if (!add_line(p, result, &result->frames[i], &lines[n++]))
@@ -91,7 +93,7 @@ int cairn_target_guests_weave(const struct cairn_target_guests *guests,
         if (woven.frame->is_inlined)
             continue;
         if (is_worth(guests, woven.frame)) {
-            woven.number = add_frame(profile, result, first_inlined, item.index);
+            woven.number = add_frame(profile, guests, first_inlined, item.index);
             if (woven.number == UINT32_MAX)
                 return profile->closed ? CAIRN_E_LIMIT : CAIRN_E_NOMEM;
             code = fn(ctx, &woven);

@@ -144,13 +144,13 @@ static int on_born(void *ctx, const struct cairn_call_thread *parent,
                    struct cairn_call_thread *thread)
 {
     struct cairn_plain *plain = ctx;
-    const struct cairn_perf_record record = {.pid = (uint32_t)thread->pid,
-                                             .tid = (uint32_t)thread->tid,
-                                             .parent_pid = (uint32_t)parent->pid,
-                                             .parent_tid = (uint32_t)parent->tid};
+    const struct cairn_stream_birth birth = {.pid = thread->pid,
+                                             .tid = thread->tid,
+                                             .parent_pid = parent->pid,
+                                             .parent_tid = parent->tid};
     uint32_t one;
     const bool is_stale = cairn_table_find(&plain->stacks.stale, (uint64_t)parent->pid, &one);
-    int code = cairn_collect_fork(&plain->sampler->collect, &record);
+    int code = cairn_collect_fork(&plain->sampler->collect, &birth);
     if (code == CAIRN_OK && is_stale)
         code = cairn_plain_stacks_moved(&plain->stacks, thread->pid);
     return code;
@@ -185,11 +185,9 @@ static int on_replaced(void *ctx, struct cairn_call_thread *thread)
 {
     struct cairn_plain *plain = ctx;
     struct cairn_plain_pending *pending = thread->data;
-    const struct cairn_perf_record record = {.pid = (uint32_t)thread->pid,
-                                             .tid = (uint32_t)thread->tid};
     pending->looked_ns = 0;
     say_setuid(plain, thread->pid);
-    int code = cairn_collect_exec(&plain->sampler->collect, &record);
+    int code = cairn_stream_processes_exec(&plain->sampler->collect.spaces.all, thread->pid);
     return code == CAIRN_OK ? cairn_plain_stacks_moved(&plain->stacks, thread->pid) : code;
 }
 
@@ -199,8 +197,6 @@ static int on_gone(void *ctx, struct cairn_call_thread *thread)
     struct cairn_plain *plain = ctx;
     struct cairn_plain_pending *pending = thread->data;
     struct cairn_bpf_event *event = &pending->event.event;
-    const struct cairn_perf_record record = {.pid = (uint32_t)thread->pid,
-                                             .tid = (uint32_t)thread->tid};
     int code = CAIRN_OK;
     if (thread->is_in_call && pending->is_event) {
         event->is_gone = 1;
@@ -210,7 +206,9 @@ static int on_gone(void *ctx, struct cairn_call_thread *thread)
     }
     if (thread->tid == thread->pid)
         cairn_table_remove(&plain->stacks.stale, (uint64_t)thread->pid);
-    return code == CAIRN_OK ? cairn_collect_exit(&plain->sampler->collect, &record) : code;
+    return code == CAIRN_OK ? cairn_stream_processes_exit(&plain->sampler->collect.spaces.all,
+                                                          thread->pid, thread->tid)
+                            : code;
 }
 
 static int in_child(const void *ctx)

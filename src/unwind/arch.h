@@ -109,7 +109,7 @@ struct cairn_unwind_arch {
      * frame there which no rule or no call explains is the outermost one. */
     bool (*ends_thread)(struct cairn_span code);
 
-    /* Does a call end right before `ret`? See unwind/call.h. */
+    /* Does a call end right before `ret`? See code/call.h. */
     bool (*call)(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 
     /* Does `code`, whole instructions, leave the stack pointer alone? May say no where it does.

@@ -3,8 +3,8 @@
 /* aarch64: AAPCS64, and DWARF for the Arm 64-bit Architecture (IHI 0057). */
 #include <elf.h>
 
+#include "code/call.h"
 #include "unwind/arch.h"
-#include "unwind/call.h"
 #include "unwind/follow.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_aarch64.h"

@@ -3,9 +3,9 @@
 /* 32-bit arm: AAPCS32, and DWARF for the Arm Architecture (IHI 0040). */
 #include <elf.h>
 
+#include "code/call.h"
 #include "unwind/arch.h"
 #include "unwind/arm_step.h"
-#include "unwind/call.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_arm.h"
 

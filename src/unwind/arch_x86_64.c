@@ -3,8 +3,8 @@
 #include <elf.h>
 
 #include "base/reader.h"
+#include "code/call.h"
 #include "unwind/arch.h"
-#include "unwind/call.h"
 #include "unwind/clone_x86_64.h"
 #include "unwind/follow.h"
 #include "unwind/fp_step.h"

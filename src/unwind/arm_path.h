@@ -8,8 +8,8 @@
 #ifndef CAIRN_UNWIND_ARM_PATH_H
 #define CAIRN_UNWIND_ARM_PATH_H
 
+#include "code/arm_insn.h"
 #include "unwind/arm_code.h"
-#include "unwind/arm_insn.h"
 
 enum {
     CAIRN_ARM_R3 = 3,

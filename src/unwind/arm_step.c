@@ -2,8 +2,8 @@
 /* SIGNAL-SAFE */
 #include "unwind/arm_step.h"
 
+#include "code/call.h"
 #include "unwind/arm_code.h"
-#include "unwind/call.h"
 #include "unwind/cursor_row.h"
 #include "unwind/sigframe.h"
 

@@ -5,8 +5,8 @@
 #include <elf.h>
 
 #include "base/reader.h"
+#include "code/call.h"
 #include "dwarf/expr.h"
-#include "unwind/call.h"
 #include "unwind/fp_step.h"
 
 static uint64_t code_address(uint64_t stored)

@@ -2,8 +2,8 @@
 /* SIGNAL-SAFE */
 #include "unwind/follow.h"
 
+#include "code/call.h"
 #include "rt/pages.h"
-#include "unwind/call.h"
 #include "unwind/sigframe.h"
 
 enum {

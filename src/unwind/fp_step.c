@@ -2,7 +2,7 @@
 /* SIGNAL-SAFE */
 #include "unwind/fp_step.h"
 
-#include "unwind/call.h"
+#include "code/call.h"
 #include "unwind/follow.h"
 #include "unwind/table.h"
 

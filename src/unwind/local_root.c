@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "code/call.h"
 #include "rt/self.h"
-#include "unwind/call.h"
 #include "unwind/local_cpu.h"
 #include "unwind/local_kept.h"
 

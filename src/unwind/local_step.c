@@ -6,9 +6,9 @@
 
 #include <cairn/unwind.h>
 
+#include "code/call.h"
 #include "rt/executable.h"
 #include "rt/self.h"
-#include "unwind/call.h"
 #include "unwind/cursor_row.h"
 #include "unwind/follow.h"
 #include "unwind/fp_step.h"

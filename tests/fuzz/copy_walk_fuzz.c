@@ -49,8 +49,11 @@ static uint64_t next_word(struct input *in)
 
 static struct cairn_space *own_space(struct cairn_spaces *spaces)
 {
-    if (!spaces->profile && cairn_profile_new(&spaces->profile, NULL) < 0)
+    struct cairn_profile *profile;
+    if (!spaces->profile && cairn_profile_new(&profile, NULL) < 0)
         abort();
+    if (!spaces->profile)
+        cairn_spaces_init(spaces, profile);
     struct cairn_space *space = cairn_spaces_get(spaces, getpid());
     if (!space || (space->code.n == 0 && cairn_space_read(spaces, space, NULL) < 0))
         abort();

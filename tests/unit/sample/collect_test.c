@@ -173,7 +173,7 @@ static void a_sample_tells_its_process_and_cgroup(void **state)
     (void)state;
     struct cairn_collect collect = {0};
     struct cairn_err err = {0};
-    const struct cairn_perf_record born = {
+    const struct cairn_stream_birth born = {
         .pid = PID + 2, .tid = PID + 2, .parent_pid = PID, .parent_tid = PID};
     struct cairn_sampled caught = {
         .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}};

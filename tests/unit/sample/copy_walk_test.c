@@ -153,7 +153,7 @@ static int set_up(void **state)
     (void)state;
     struct cairn_err err = {0};
     assert_ok(cairn_profile_new(&profile, &err), err);
-    spaces.profile = profile;
+    cairn_spaces_init(&spaces, profile);
     space = cairn_spaces_get(&spaces, getpid());
     assert_non_null(space);
     assert_ok(cairn_space_read(&spaces, space, &err), err);

@@ -45,15 +45,15 @@ static uint32_t sample(struct fixture *f, uint32_t pid, uint32_t tid, int64_t va
 
 static void born(struct fixture *f, uint32_t pid, uint32_t tid)
 {
-    const struct cairn_perf_record record = {
-        .pid = pid, .tid = tid, .parent_pid = PARENT, .parent_tid = PARENT};
-    assert_int_equal(cairn_collect_fork(&f->collect, &record), CAIRN_OK);
+    const struct cairn_stream_birth birth = {
+        .pid = (int)pid, .tid = (int)tid, .parent_pid = PARENT, .parent_tid = PARENT};
+    assert_int_equal(cairn_collect_fork(&f->collect, &birth), CAIRN_OK);
 }
 
 static void end(struct fixture *f, uint32_t pid, uint32_t tid)
 {
-    const struct cairn_perf_record record = {.pid = pid, .tid = tid};
-    assert_int_equal(cairn_collect_exit(&f->collect, &record), CAIRN_OK);
+    assert_int_equal(cairn_stream_processes_exit(&f->collect.spaces.all, (int)pid, (int)tid),
+                     CAIRN_OK);
 }
 
 static void fold(struct fixture *f)

@@ -27,15 +27,15 @@ static struct cairn_collect begin(void)
 
 static void fork_process(struct cairn_collect *collect, uint32_t parent, uint32_t child)
 {
-    const struct cairn_perf_record record = {
-        .pid = child, .tid = child, .parent_pid = parent, .parent_tid = parent};
-    assert_int_equal(cairn_collect_fork(collect, &record), CAIRN_OK);
+    const struct cairn_stream_birth birth = {
+        .pid = (int)child, .tid = (int)child, .parent_pid = (int)parent, .parent_tid = (int)parent};
+    assert_int_equal(cairn_collect_fork(collect, &birth), CAIRN_OK);
 }
 
 static void end(struct cairn_collect *collect, uint32_t pid, uint32_t tid)
 {
-    const struct cairn_perf_record record = {.pid = pid, .tid = tid};
-    assert_int_equal(cairn_collect_exit(collect, &record), CAIRN_OK);
+    assert_int_equal(cairn_stream_processes_exit(&collect->spaces.all, (int)pid, (int)tid),
+                     CAIRN_OK);
 }
 
 static void sample(struct cairn_collect *collect, int pid, int tid)
@@ -71,17 +71,17 @@ static void processes_without_end_are_kept_no_longer_than_they_can_be_asked_for(
         if (i % EACH_TURN == 0)
             cairn_collect_turn(&collect);
         most = collect.spaces.all.n > most ? collect.spaces.all.n : most;
-        most_names = collect.names.n > most_names ? collect.names.n : most_names;
+        most_names =
+            collect.spaces.all.names.n > most_names ? collect.spaces.all.names.n : most_names;
     }
     assert_in_range(most, EACH_TURN, 2 * EACH_TURN + 2);
     assert_in_range(most_names, EACH_TURN, 2 * EACH_TURN + 2);
     cairn_collect_turn(&collect);
     cairn_collect_turn(&collect);
     assert_int_equal(collect.spaces.all.n, 1);
-    assert_int_equal(collect.names.n, 1);
-    assert_int_equal(collect.threads.n, 0);
-    assert_int_equal(collect.kernel_threads.n, 0);
-    assert_int_equal(collect.ended.n, 0);
+    assert_int_equal(collect.spaces.all.names.n, 1);
+    assert_int_equal(collect.spaces.all.threads.n, 0);
+    assert_int_equal(collect.spaces.all.ended.n, 0);
     assert_int_equal(collect.n_threads, ROUNDS);
     assert_int_equal(collect.n_processes, ROUNDS);
     cairn_collect_done(&collect);
@@ -100,7 +100,7 @@ static void what_comes_late_of_a_thread_has_its_name(void **state)
     assert_string_equal(last_name(&collect), "parent");
     assert_int_equal(collect.n_threads, 1);
     cairn_collect_turn(&collect);
-    assert_false(has(&collect.names, CHILD));
+    assert_false(has(&collect.spaces.all.names, CHILD));
     cairn_collect_done(&collect);
 }
 
@@ -129,10 +129,9 @@ static void a_process_whose_program_another_thread_replaced_lives_on(void **stat
 {
     (void)state;
     struct cairn_collect collect = begin();
-    const struct cairn_perf_record exec = {.pid = CHILD, .tid = CHILD};
     fork_process(&collect, PARENT, CHILD);
     end(&collect, CHILD, CHILD);
-    assert_int_equal(cairn_collect_exec(&collect, &exec), CAIRN_OK);
+    assert_int_equal(cairn_stream_processes_exec(&collect.spaces.all, CHILD), CAIRN_OK);
     assert_int_equal(cairn_collect_name(&collect, CHILD, "second"), CAIRN_OK);
     cairn_collect_turn(&collect);
     cairn_collect_turn(&collect);

@@ -32,15 +32,15 @@ static void sample(struct cairn_collect *collect, uint32_t pid, uint64_t leaf, i
 
 static void born(struct cairn_collect *collect, uint32_t pid)
 {
-    const struct cairn_perf_record record = {
-        .pid = pid, .tid = pid, .parent_pid = PARENT, .parent_tid = PARENT};
-    assert_int_equal(cairn_collect_fork(collect, &record), CAIRN_OK);
+    const struct cairn_stream_birth birth = {
+        .pid = (int)pid, .tid = (int)pid, .parent_pid = PARENT, .parent_tid = PARENT};
+    assert_int_equal(cairn_collect_fork(collect, &birth), CAIRN_OK);
 }
 
 static void end(struct cairn_collect *collect, uint32_t pid)
 {
-    const struct cairn_perf_record record = {.pid = pid, .tid = pid};
-    assert_int_equal(cairn_collect_exit(collect, &record), CAIRN_OK);
+    assert_int_equal(cairn_stream_processes_exit(&collect->spaces.all, (int)pid, (int)pid),
+                     CAIRN_OK);
 }
 
 static void turn(struct cairn_collect *collect)

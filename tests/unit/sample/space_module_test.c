@@ -15,7 +15,7 @@ static struct fixture begin(void)
 {
     struct fixture f = {0};
     assert_int_equal(cairn_profile_new(&f.profile, NULL), CAIRN_OK);
-    f.spaces.profile = f.profile;
+    cairn_spaces_init(&f.spaces, f.profile);
     f.space = cairn_spaces_get(&f.spaces, getpid());
     assert_non_null(f.space);
     return f;

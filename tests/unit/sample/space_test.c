@@ -22,7 +22,7 @@ static struct fixture make(void)
     struct fixture f = {0};
     struct cairn_err err = {0};
     assert_ok(cairn_profile_new(&f.profile, &err), err);
-    f.spaces.profile = f.profile;
+    cairn_spaces_init(&f.spaces, f.profile);
     f.space = cairn_spaces_get(&f.spaces, PID);
     assert_non_null(f.space);
     return f;
@@ -41,15 +41,22 @@ static void map(struct fixture *f, uint64_t start, uint64_t size, uint64_t off, 
     assert_int_equal(cairn_space_add(&f->spaces, f->space, &news), CAIRN_OK);
 }
 
+static void fork_process(struct fixture *f, int child)
+{
+    const struct cairn_stream_birth birth = {
+        .pid = child, .tid = child, .parent_pid = PID, .parent_tid = PID};
+    assert_int_equal(cairn_stream_processes_fork(&f->spaces.all, &birth), 1);
+}
+
 static void a_child_begins_with_its_parents_mappings_and_goes_its_own_way(void **state)
 {
     (void)state;
     struct fixture f = make();
     map(&f, 0x1000, 0x1000, 0, "/a");
-    assert_int_equal(cairn_spaces_fork(&f.spaces, PID, PID + 1), CAIRN_OK);
+    fork_process(&f, PID + 1);
     struct cairn_space *child = cairn_spaces_get(&f.spaces, PID + 1);
     assert_non_null(cairn_stream_space_find(&child->code, 0x1000));
-    cairn_space_exec(&f.spaces, child);
+    assert_int_equal(cairn_stream_processes_exec(&f.spaces.all, PID + 1), CAIRN_OK);
     assert_null(cairn_stream_space_find(&child->code, 0x1000));
     assert_non_null(cairn_stream_space_find(&f.space->code, 0x1000));
     drop(&f);
@@ -62,7 +69,7 @@ static void a_child_is_in_its_parents_cgroup_until_it_can_be_asked(void **state)
     const int nobody = 0x3ffffff0;
     f.space->cgroup = cairn_profile_text(f.profile, "/group", 6);
     f.space->is_known = true;
-    assert_int_equal(cairn_spaces_fork(&f.spaces, PID, nobody), CAIRN_OK);
+    fork_process(&f, nobody);
     struct cairn_space *child = cairn_spaces_get(&f.spaces, nobody);
     assert_true(child->is_known);
     assert_false(child->has_cgroup);
@@ -96,11 +103,11 @@ static void processes_that_have_ended_give_way_to_others(void **state)
     enum { FIRST = 0x30000000, MANY = 3 * CAIRN_SPACES_MAX / 2 };
     struct fixture f = make();
     struct cairn_space *self = cairn_spaces_get(&f.spaces, getpid());
-    cairn_space_end(self); /* its first thread alone */
+    /* its first thread alone */
+    assert_int_equal(cairn_stream_processes_exit(&f.spaces.all, getpid(), getpid()), CAIRN_OK);
     for (int pid = FIRST; pid < FIRST + MANY; pid++) {
-        struct cairn_space *space = cairn_spaces_get(&f.spaces, pid);
-        assert_non_null(space);
-        cairn_space_end(space);
+        assert_non_null(cairn_spaces_get(&f.spaces, pid));
+        assert_int_equal(cairn_stream_processes_exit(&f.spaces.all, pid, pid), CAIRN_OK);
     }
     assert_true(f.spaces.all.n <= 1100);
     assert_ptr_equal(cairn_spaces_get(&f.spaces, getpid()), self);
@@ -130,7 +137,7 @@ static void the_first_file_after_exec_is_the_program(void **state)
     map(&f, 0x3000, 0x1000, 0, "/lib/ld.so");
     assert_string_equal(cairn_strings_get(&f.profile->strings, f.space->code.program),
                         "/bin/program");
-    cairn_space_exec(&f.spaces, f.space);
+    assert_int_equal(cairn_stream_processes_exec(&f.spaces.all, PID), CAIRN_OK);
     map(&f, 0x1000, 0x1000, 0, "/bin/other");
     assert_string_equal(cairn_strings_get(&f.profile->strings, f.space->code.program),
                         "/bin/other");

@@ -94,8 +94,8 @@ static int met(struct fixture *f, uint32_t tid, uint64_t hash, uint64_t n)
 
 static void end(struct fixture *f, uint32_t tid)
 {
-    const struct cairn_perf_record record = {.pid = tid, .tid = tid};
-    assert_int_equal(cairn_collect_exit(&f->collect, &record), CAIRN_OK);
+    assert_int_equal(cairn_stream_processes_exit(&f->collect.spaces.all, (int)tid, (int)tid),
+                     CAIRN_OK);
 }
 
 static void what_is_met_again_is_added_up(void **state)
@@ -161,7 +161,7 @@ static void stacks_of_threads_without_end_are_kept_for_two_turns(void **state)
         end(&f, PID + i);
         if (i % EACH_TURN)
             continue;
-        for (; cairn_ended_is_over(&f.collect.ended, PID + n_over); n_over++) {
+        for (; cairn_ended_is_over(&f.collect.spaces.all.ended, PID + n_over); n_over++) {
             assert_int_equal(met(&f, PID + n_over, 1, 0), CAIRN_WALKER_FORGET);
             assert_int_equal(met(&f, PID + n_over, 2, 4), CAIRN_WALKER_FORGET);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/ended.h"
+#include "stream/ended.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of all CPUs, on every host; the bytes are an assembler's. */
-#include "unwind/call.h"
+#include "code/call.h"
 
 #include "support/test.h"
 

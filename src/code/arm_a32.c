@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /* A32, DDI 0406C, A5: by bits 27 to 25 first. */
-#include "unwind/arm_insn.h"
+#include "code/arm_insn.h"
 
 enum { SP = 13, PC = 15, ALWAYS = 0xe, NEVER = 0xf };
 

@@ -4,8 +4,8 @@
  * Call: is an address one that a call returns to? What tells a return address from a number that
  * happens to point into code: the instruction before it. One file a CPU; all are always compiled.
  */
-#ifndef CAIRN_UNWIND_CALL_H
-#define CAIRN_UNWIND_CALL_H
+#ifndef CAIRN_CODE_CALL_H
+#define CAIRN_CODE_CALL_H
 
 #include "base/span.h"
 
@@ -23,4 +23,4 @@ bool cairn_call_x86_64(struct cairn_span code, uint64_t ret, struct cairn_call *
 bool cairn_call_aarch64(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 bool cairn_call_arm(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 
-#endif /* CAIRN_UNWIND_CALL_H */
+#endif /* CAIRN_CODE_CALL_H */

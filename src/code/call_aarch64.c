@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /* Calls of aarch64: bl, blr and the blraa family are one word each, in little-endian order. */
-#include "unwind/call.h"
+#include "code/call.h"
 
 bool cairn_call_aarch64(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call)
 {

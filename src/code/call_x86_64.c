@@ -7,7 +7,7 @@
  *     ff 15 rel32                     call *pointer(%rip)
  *     [40-4f] ff /2 [sib] [disp]      call *register, call *memory: 2 to 8 bytes
  */
-#include "unwind/call.h"
+#include "code/call.h"
 
 static int32_t read_i32(const uint8_t *bytes)
 {

@@ -7,7 +7,7 @@
  *     A32   bl, blx immediate, blx register; mov lr, pc with a jump behind it (before ARMv5)
  *     T32   bl and blx immediate are two halfwords, blx register is one
  */
-#include "unwind/call.h"
+#include "code/call.h"
 
 /* Code is little-endian, but on machines that are long gone. */
 static uint32_t half(const uint8_t *bytes)

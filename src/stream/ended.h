@@ -5,8 +5,8 @@
  *
  *     ends ──► [this turn] ──► [the turn behind it: over] ──► gone, and what is known of it too
  */
-#ifndef CAIRN_SAMPLE_ENDED_H
-#define CAIRN_SAMPLE_ENDED_H
+#ifndef CAIRN_STREAM_ENDED_H
+#define CAIRN_STREAM_ENDED_H
 
 #include "base/table.h"
 
@@ -34,4 +34,4 @@ bool cairn_ended_is_over(const struct cairn_ended *ended, uint32_t tid);
 typedef void (*cairn_ended_fn)(void *ctx, uint32_t tid);
 void cairn_ended_turn(struct cairn_ended *ended, cairn_ended_fn fn, void *ctx);
 
-#endif /* CAIRN_SAMPLE_ENDED_H */
+#endif /* CAIRN_STREAM_ENDED_H */

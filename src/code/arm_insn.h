@@ -5,8 +5,8 @@
  * to what was saved; of the rest only which registers it writes. DDI 0406C (ARMv7-A and -R): A32
  * in A5 and A8, T32 in A6 and A8.
  */
-#ifndef CAIRN_UNWIND_ARM_INSN_H
-#define CAIRN_UNWIND_ARM_INSN_H
+#ifndef CAIRN_CODE_ARM_INSN_H
+#define CAIRN_CODE_ARM_INSN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,4 +75,4 @@ static inline struct cairn_arm_insn cairn_arm_to_register(unsigned reg)
     return (struct cairn_arm_insn){.op = CAIRN_ARM_BRANCH_REG, .base = (uint8_t)reg};
 }
 
-#endif /* CAIRN_UNWIND_ARM_INSN_H */
+#endif /* CAIRN_CODE_ARM_INSN_H */

@@ -2,7 +2,7 @@
 /* SIGNAL-SAFE */
 /* T32, DDI 0406C, A6: halfwords alone, and two of them where the first begins with 11101, 11110 or
  * 11111. */
-#include "unwind/arm_insn.h"
+#include "code/arm_insn.h"
 
 enum { SP = 13, LR = 14, PC = 15 };
 
