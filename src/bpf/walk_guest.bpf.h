@@ -361,6 +361,8 @@ static __always_inline __u64 add_function(struct cairn_bpf_walk_cpu *cpu,
         is_lua = tag == CAIRN_SKETCH_FUNCTION_5_1;
     else if (!is_lua && (tag & 0xff) != CAIRN_SKETCH_C_CLOSURE)
         return va;
+    if (has_piece(cpu, va)) /* a function that calls itself */
+        return user_word(va + sketch->closure);
     at = cairn_add_piece(cpu, va, CAIRN_SKETCH_CLOSURE);
     if (!at || !is_lua)
         return va;

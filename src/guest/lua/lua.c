@@ -138,13 +138,24 @@ static uint64_t running_pc(const struct cairn_lua_placed *placed, size_t call)
     return of->saved_pc;
 }
 
+static enum cairn_guest_kind kind_of(const struct cairn_lua_placed *placed, size_t i)
+{
+    const struct cairn_lua_call *call = &placed->calls[i];
+    const struct cairn_lua_call *caller = i + 1 < placed->n_calls ? call + 1 : NULL;
+    if (!call->is_lua)
+        return CAIRN_GUEST_C;
+    if (!call->proto.defined)
+        return CAIRN_GUEST_CHUNK;
+    if (caller && caller->calls_hook)
+        return CAIRN_GUEST_HOOK;
+    return caller && caller->calls_finalizer ? CAIRN_GUEST_FINALIZER : CAIRN_GUEST_FUNCTION;
+}
+
 static int add_frame(struct cairn_lua_placed *placed, size_t i, struct cairn_guest_result *result,
                      uint32_t state)
 {
     const struct cairn_lua_call *call = &placed->calls[i];
-    enum cairn_guest_kind kind = !call->is_lua         ? CAIRN_GUEST_C
-                                 : call->proto.defined ? CAIRN_GUEST_FUNCTION
-                                                       : CAIRN_GUEST_CHUNK;
+    enum cairn_guest_kind kind = kind_of(placed, i);
     struct cairn_guest_frame *frame = cairn_guest_add_frame(result, state, kind, placed->places[i]);
     if (!frame)
         return CAIRN_E_NOMEM;

@@ -254,6 +254,8 @@ static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call
     }
     call->starts_run = layout->run == CAIRN_LUA_RUN_EACH ||
                        (status >> layout->run_bit & 1) == (layout->run == CAIRN_LUA_RUN_FRESH);
+    call->calls_hook = layout->hook_bit && status >> layout->hook_bit & 1;
+    call->calls_finalizer = layout->finalizer_bit && status >> layout->finalizer_bit & 1;
     call->saved_pc = cairn_guest_word(ci, layout->ci_saved_pc);
     if (calls->is_first && state->saved_pc && call->is_lua)
         call->saved_pc = state->saved_pc;

@@ -51,8 +51,10 @@ struct cairn_lua_call {
     bool is_lua;
     bool is_gone; /* its Proto is not to be asked for names and lines */
     bool is_tail_called;
-    bool starts_run;     /* a Lua function that a call of the loop began with */
-    uint64_t c_function; /* va of its code; of a C function */
+    bool starts_run;      /* a Lua function that a call of the loop began with */
+    bool calls_hook;      /* the next inner call is debug.sethook()'s, */
+    bool calls_finalizer; /* or an object's that is collected */
+    uint64_t c_function;  /* va of its code; of a C function */
     uint64_t saved_pc;
     struct cairn_lua_proto proto;
 };
