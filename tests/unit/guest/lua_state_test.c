@@ -102,7 +102,7 @@ static void calls_are_read_from_the_innermost_on(void **ctx)
         assert_true(cairn_lua_calls_next(&calls, &all[i]));
     assert_false(cairn_lua_calls_next(&calls, &all[0]));
     assert_false(calls.is_broken);
-    cairn_lua_mark_runs(reader, state.layout, all, N_CALLS);
+    cairn_lua_mark_runs(reader, reader, state.layout, all, N_CALLS);
     for (size_t i = 0; i < N_CALLS; i++) {
         assert_true(all[i].is_lua);
         assert_int_equal(all[i].starts_run, i == N_CALLS - 1);
