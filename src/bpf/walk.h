@@ -67,10 +67,10 @@ enum {
     CAIRN_BPF_FRUITLESS_MAX = 4096,
     CAIRN_BPF_PLACE_SHIFT = 12,
     CAIRN_BPF_COPY_PAGES = 64,       /* that they are looked for in: a bit for each */
-    CAIRN_BPF_PIECES_MAX = 32 << 10, /* bytes of an interpreter's memory, nearly */
+    CAIRN_BPF_PIECES_MAX = 64 << 10, /* bytes of an interpreter's memory, nearly */
     CAIRN_BPF_SEEN_PIECES = 64,
-    CAIRN_BPF_HITS_MAX = 256, /* luaconf.h lets a state have 200 calls from C */
-    CAIRN_BPF_STATES_MAX = 8, /* of an interpreter, on one stack */
+    CAIRN_BPF_HITS_MAX = 256,  /* luaconf.h lets a state have 200 calls from C */
+    CAIRN_BPF_STATES_MAX = 32, /* of an interpreter, on one stack */
     CAIRN_BPF_GUESTS_MAX = 4096,
     CAIRN_BPF_WORDS_MAX = 64, /* of a stack, that a remembered walk has read */
     CAIRN_BPF_GUEST_LOOPS_MAX = 4,

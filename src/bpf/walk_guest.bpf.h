@@ -350,9 +350,24 @@ __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu
     return cpu->n_states;
 }
 
+/* The chunk's name, and the lines around that of the instruction before `pc`: when they are asked
+ * for, the function may be gone. `at`: the piece of its Proto. */
+static __always_inline void add_lines(struct cairn_bpf_walk_cpu *cpu,
+                                      const struct cairn_guest_sketch *sketch, __u64 at, __u64 pc)
+{
+    __u64 source = word_of(cpu, at, sketch->source), lines = word_of(cpu, at, sketch->line_info);
+    __u64 off = (pc - word_of(cpu, at, sketch->code)) / 4 * sketch->line_bytes;
+    if (!has_piece(cpu, source))
+        cairn_add_piece(cpu, source, CAIRN_SKETCH_SOURCE);
+    if (off > CAIRN_SKETCH_LINES_BEFORE)
+        lines += off - CAIRN_SKETCH_LINES_BEFORE;
+    cairn_add_piece(cpu, lines & ~7ull, CAIRN_SKETCH_LINES);
+}
+
 /* A function's closure, and what it was made of; a word that tells the function from others. */
 static __always_inline __u64 add_function(struct cairn_bpf_walk_cpu *cpu,
-                                          const struct cairn_guest_sketch *sketch, __u64 slot)
+                                          const struct cairn_guest_sketch *sketch, __u64 slot,
+                                          __u64 pc)
 {
     __u64 va = word_of(cpu, slot, 0), at, proto;
     __u32 tag = word_of(cpu, slot, CAIRN_SKETCH_TYPE);
@@ -361,6 +376,8 @@ static __always_inline __u64 add_function(struct cairn_bpf_walk_cpu *cpu,
         is_lua = tag == CAIRN_SKETCH_FUNCTION_5_1;
     else if (!is_lua && (tag & 0xff) != CAIRN_SKETCH_C_CLOSURE)
         return va;
+    if (has_piece(cpu, va)) /* a function that calls itself */
+        return user_word(va + sketch->closure);
     at = cairn_add_piece(cpu, va, CAIRN_SKETCH_CLOSURE);
     if (!at || !is_lua)
         return va;
@@ -369,8 +386,11 @@ static __always_inline __u64 add_function(struct cairn_bpf_walk_cpu *cpu,
             0xff)
         return va;
     proto = word_of(cpu, at, sketch->closure);
-    if (!has_piece(cpu, proto))
-        cairn_add_piece(cpu, proto, CAIRN_SKETCH_PROTO);
+    if (has_piece(cpu, proto))
+        return proto;
+    at = cairn_add_piece(cpu, proto, CAIRN_SKETCH_PROTO);
+    if (at)
+        add_lines(cpu, sketch, at, pc);
     return proto;
 }
 
@@ -383,7 +403,7 @@ static __always_inline void mix_call(struct cairn_bpf_walk_cpu *cpu, __u64 funct
 static long add_call(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 row = g->job->row, at, slot;
+    __u64 row = g->job->row, at, slot, pc;
     (void)i;
     HIDE(row);
     if (row >= CAIRN_BPF_GUEST_LOOPS_MAX || g->job->ci == g->job->base || !g->job->ci)
@@ -395,7 +415,11 @@ static long add_call(__u32 i, void *ctx)
     slot = cairn_add_piece(g->cpu, word_of(g->cpu, at, sketch->ci_func), CAIRN_SKETCH_SLOT);
     if (!slot)
         return 1;
-    mix_call(g->cpu, add_function(g->cpu, sketch, slot), word_of(g->cpu, at, sketch->ci_saved_pc));
+    pc = word_of(g->cpu, at, sketch->ci_saved_pc);
+    mix_call(g->cpu, add_function(g->cpu, sketch, slot, pc), pc);
+    slot = (pc - 4) & ~7ull;
+    if (sketch->flags & CAIRN_SKETCH_RUN_BY_CALL && !has_piece(g->cpu, slot))
+        cairn_add_piece(g->cpu, slot, 8);
     if (sketch->flags & CAIRN_SKETCH_CI_ARRAY)
         g->job->ci -= sketch->ci_size;
     else

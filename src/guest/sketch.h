@@ -27,7 +27,8 @@ enum {
     CAIRN_SKETCH_MAIN_IN_GLOBAL = 1, /* `main` is where the main state lies in global_State; else
                                         where its address does */
     CAIRN_SKETCH_CI_ARRAY = 2,       /* CallInfos are an array: the previous one lies below */
-    CAIRN_SKETCH_TAGS_5_1 = 4        /* tags of values as Lua 5.1 has them */
+    CAIRN_SKETCH_TAGS_5_1 = 4,       /* tags of values as Lua 5.1 has them */
+    CAIRN_SKETCH_RUN_BY_CALL = 8     /* the instruction that calls says where a run begins */
 };
 
 struct cairn_guest_sketch {
@@ -39,6 +40,8 @@ struct cairn_guest_sketch {
     uint16_t saved_pc;  /* of lua_State; 0: only CallInfos have it */
     uint16_t ci_size, ci_func, ci_previous, ci_saved_pc; /* of CallInfo */
     uint16_t closure;                                    /* of a closure: its Proto */
+    uint16_t code, source, line_info;                    /* of a Proto */
+    uint16_t line_bytes;                                 /* of line_info, for each instruction */
 };
 
 /* A piece of the memory that was copied. Its bytes follow. */
@@ -52,6 +55,9 @@ enum {
     CAIRN_SKETCH_SLOT = 16,
     CAIRN_SKETCH_CLOSURE = 40,
     CAIRN_SKETCH_PROTO = 128,
+    CAIRN_SKETCH_SOURCE = 128,
+    CAIRN_SKETCH_LINES = 256,
+    CAIRN_SKETCH_LINES_BEFORE = 160, /* of them: before that of the instruction */
     /* Types and tags, since 5.2 and before */
     CAIRN_SKETCH_TYPE = 8, /* where they lie in an object and in a slot */
     CAIRN_SKETCH_THREAD = 8,

@@ -22,7 +22,8 @@ enum { NONE = 255, ANY = 255 };
 
 #define CALL_5_3                                                                                   \
     .ci_size = 72, .ci_func = 0, .ci_previous = 16, .ci_saved_pc = 40, .ci_status = 66,            \
-    .ci_status_size = 2, .ci_extra = 56, .is_lua_bit = 1, .run_bit = 3, .tail_bit = 5
+    .ci_status_size = 2, .ci_extra = 56, .is_lua_bit = 1, .run_bit = 3, .tail_bit = 5,             \
+    .hook_bit = 2, .finalizer_bit = 8
 
 #define PROTO_5_3(text_)                                                                           \
     .code = 56, .line_info = 72, .source = 104, .n_code = 24, .n_line_info = 28, .defined = 40,    \
@@ -51,6 +52,8 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .run = CAIRN_LUA_RUN_FRESH,
      .run_bit = 2,
      .tail_bit = 5,
+     .hook_bit = 3,
+     .finalizer_bit = 7,
      PROTO_5_4},
     {.minor = 4,
      .patch_min = 2,
@@ -62,6 +65,8 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .run = CAIRN_LUA_RUN_FRESH,
      .run_bit = 2,
      .tail_bit = 5,
+     .hook_bit = 3,
+     .finalizer_bit = 7,
      PROTO_5_4},
     {.minor = 4,
      .patch_min = 1,
@@ -72,6 +77,8 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
      .tail_bit = 4,
+     .hook_bit = 2,
+     .finalizer_bit = 6,
      PROTO_5_4},
     {.minor = 4,
      .patch_min = 0,
@@ -82,6 +89,8 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
      .tail_bit = 4,
+     .hook_bit = 2,
+     .finalizer_bit = 6,
      PROTO_5_4},
     {.minor = 3,
      .patch_min = 2,
@@ -133,6 +142,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .run = CAIRN_LUA_RUN_NOT_REENTRY,
      .run_bit = 2,
      .tail_bit = 6,
+     .hook_bit = 1,
      .code = 24,
      .line_info = 40,
      .source = 72,

@@ -38,6 +38,8 @@ struct cairn_lua_layout {
     uint8_t run;      /* enum cairn_lua_run, */
     uint8_t run_bit;  /* and its bit */
     uint8_t tail_bit; /* its caller made a tail call; 255: not told by a bit */
+    uint8_t hook_bit,
+        finalizer_bit; /* what it calls is a hook, a finalizer; 0: not told by a bit */
     uint16_t code, line_info, abs_line_info, source; /* of Proto */
     uint16_t n_code, n_line_info, n_abs_line_info, defined, defined_end;
     uint16_t constants, upvalues, locals, n_upvalues, n_locals;

@@ -14,6 +14,19 @@ static const struct {
     uint8_t minor, n_opcodes;
 } loops[] = {{1, 38}, {2, 39}, {3, 46}, {3, 47}, {4, 83}, {5, 85}};
 
+/* 5.1 compiled as C++ lacks the text that tells the release, for nothing uses it. But _VERSION is
+ * "Lua 5.1", a text of its own. Others may have it, too: then the loop is missing. */
+static bool find_short_version(const struct cairn_elf *elf, struct cairn_guest_file *file)
+{
+    enum { SIZE = sizeof "Lua 5.1" };
+    struct cairn_span bytes;
+    if (!cairn_guest_find_text(elf, "Lua 5.1", &bytes) || bytes.size < SIZE || bytes.data[SIZE - 1])
+        return false;
+    snprintf(file->version, sizeof file->version, "Lua 5.1");
+    file->variant = CAIRN_LUA_VERSION(1, 0);
+    return true;
+}
+
 /* "$LuaVersion: Lua 5.4.4  Copyright", "$Lua: Lua 5.1.5 Copyright" */
 static bool find_version(const struct cairn_elf *elf, struct cairn_guest_file *file)
 {
@@ -53,8 +66,14 @@ static void find_loop(const struct cairn_elf *elf, struct cairn_guest_file *file
 
 bool cairn_lua_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file)
 {
-    if (!elf->is64 || elf->swap || !find_version(elf, ret_file))
+    if (!elf->is64 || elf->swap)
+        return false;
+    if (find_version(elf, ret_file)) {
+        find_loop(elf, ret_file);
+        return true;
+    }
+    if (!find_short_version(elf, ret_file))
         return false;
     find_loop(elf, ret_file);
-    return true;
+    return cairn_guest_has_loop(ret_file);
 }

@@ -2,6 +2,7 @@
 #include "guest/lua/lua.h"
 
 #include "base/alloc.h"
+#include "guest/words.h"
 
 /* A native frame in the loop. */
 struct loop {
@@ -76,6 +77,18 @@ static bool is_there(const struct reading *r, const struct cairn_lua_placed *pla
     return !constant->renew;
 }
 
+/* Was its chunk's name copied with it, and before 5.3 what it calls by? */
+static bool has_moment(const struct cairn_lua_placed *placed, const struct cairn_lua_call *call)
+{
+    char source[CAIRN_GUEST_NAME_MAX];
+    size_t size;
+    uint32_t insn;
+    return (placed->state.layout->minor > 2 || !cairn_lua_is_pc(&call->proto, call->saved_pc) ||
+            cairn_guest_u32(placed->thread->memory, call->saved_pc - 4, &insn)) &&
+           cairn_guest_text(placed->thread->memory, call->proto.source + placed->state.layout->text,
+                            source, sizeof source, &size);
+}
+
 static int add_call(struct reading *r, struct cairn_lua_placed *placed,
                     const struct cairn_lua_call *call)
 {
@@ -108,11 +121,14 @@ static int finish_calls(struct reading *r, struct cairn_lua_placed *placed)
         cairn_grow((void **)&r->natives, &r->cap_natives, n, sizeof *r->natives) < 0)
         return CAIRN_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
-        r->calls[i].is_gone = r->calls[i].is_lua && !is_there(r, placed, &r->calls[i].proto);
+        if (!r->calls[i].is_lua || is_there(r, placed, &r->calls[i].proto))
+            continue;
+        r->calls[i].of_moment = has_moment(placed, &r->calls[i]);
+        r->calls[i].is_gone = !r->calls[i].of_moment;
         if (r->calls[i].is_gone)
             placed->doubt = is_gone;
     }
-    cairn_lua_mark_runs(placed->constant, placed->state.layout, r->calls, n);
+    cairn_lua_mark_runs(placed->constant, r->memory, placed->state.layout, r->calls, n);
     placed->calls = r->calls;
     placed->places = r->places;
     placed->natives = r->natives;
@@ -138,13 +154,24 @@ static uint64_t running_pc(const struct cairn_lua_placed *placed, size_t call)
     return of->saved_pc;
 }
 
+static enum cairn_guest_kind kind_of(const struct cairn_lua_placed *placed, size_t i)
+{
+    const struct cairn_lua_call *call = &placed->calls[i];
+    const struct cairn_lua_call *caller = i + 1 < placed->n_calls ? call + 1 : NULL;
+    if (!call->is_lua)
+        return CAIRN_GUEST_C;
+    if (!call->proto.defined)
+        return CAIRN_GUEST_CHUNK;
+    if (caller && caller->calls_hook)
+        return CAIRN_GUEST_HOOK;
+    return caller && caller->calls_finalizer ? CAIRN_GUEST_FINALIZER : CAIRN_GUEST_FUNCTION;
+}
+
 static int add_frame(struct cairn_lua_placed *placed, size_t i, struct cairn_guest_result *result,
                      uint32_t state)
 {
     const struct cairn_lua_call *call = &placed->calls[i];
-    enum cairn_guest_kind kind = !call->is_lua         ? CAIRN_GUEST_C
-                                 : call->proto.defined ? CAIRN_GUEST_FUNCTION
-                                                       : CAIRN_GUEST_CHUNK;
+    enum cairn_guest_kind kind = kind_of(placed, i);
     struct cairn_guest_frame *frame = cairn_guest_add_frame(result, state, kind, placed->places[i]);
     if (!frame)
         return CAIRN_E_NOMEM;
@@ -152,7 +179,8 @@ static int add_frame(struct cairn_lua_placed *placed, size_t i, struct cairn_gue
     frame->id = call->is_lua ? call->proto.va : call->c_function;
     if (call->is_lua && !call->is_gone) {
         uint64_t pc = i == 0 ? running_pc(placed, i) : call->saved_pc;
-        frame->line = cairn_lua_line(placed->constant, placed->state.layout, &call->proto, pc);
+        frame->line = cairn_lua_line(cairn_lua_memory_of(placed, call), placed->state.layout,
+                                     &call->proto, pc);
         frame->defined = call->proto.defined;
         frame->defined_end = call->proto.defined_end;
     }
@@ -326,7 +354,8 @@ static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketc
         .kind = CAIRN_SKETCH_LUA,
         .flags = (layout->main_in_global ? CAIRN_SKETCH_MAIN_IN_GLOBAL : 0) |
                  (layout->has_ci_array ? CAIRN_SKETCH_CI_ARRAY : 0) |
-                 (layout->minor == 1 ? CAIRN_SKETCH_TAGS_5_1 : 0),
+                 (layout->minor == 1 ? CAIRN_SKETCH_TAGS_5_1 : 0) |
+                 (layout->minor <= 2 ? CAIRN_SKETCH_RUN_BY_CALL : 0),
         .global = layout->global,
         .ci = layout->ci,
         .base_ci = layout->base_ci,
@@ -338,6 +367,10 @@ static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketc
         .ci_saved_pc = layout->ci_saved_pc,
         .saved_pc = layout->saved_pc,
         .closure = layout->closure,
+        .code = layout->code,
+        .source = layout->source,
+        .line_info = layout->line_info,
+        .line_bytes = layout->lines_are_deltas ? 1 : 4,
     };
     return true;
 }

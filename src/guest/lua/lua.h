@@ -35,6 +35,13 @@ struct cairn_lua_placed {
     uint64_t *n_looks; /* as for cairn_guest_find_function() */
 };
 
+/* Where names and lines of the call are read. */
+static inline struct cairn_memory cairn_lua_memory_of(const struct cairn_lua_placed *placed,
+                                                      const struct cairn_lua_call *call)
+{
+    return call->of_moment ? placed->thread->memory : placed->constant;
+}
+
 /* Fills places, natives and doubt. */
 void cairn_lua_place(struct cairn_lua_placed *placed);
 

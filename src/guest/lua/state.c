@@ -254,6 +254,8 @@ static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call
     }
     call->starts_run = layout->run == CAIRN_LUA_RUN_EACH ||
                        (status >> layout->run_bit & 1) == (layout->run == CAIRN_LUA_RUN_FRESH);
+    call->calls_hook = layout->hook_bit && status >> layout->hook_bit & 1;
+    call->calls_finalizer = layout->finalizer_bit && status >> layout->finalizer_bit & 1;
     call->saved_pc = cairn_guest_word(ci, layout->ci_saved_pc);
     if (calls->is_first && state->saved_pc && call->is_lua)
         call->saved_pc = state->saved_pc;
@@ -282,8 +284,9 @@ static bool is_calling(struct cairn_memory memory, const struct cairn_lua_layout
            ((insn & 0x3f) == layout->opcode_call || (insn & 0x3f) == layout->opcode_call + 1u);
 }
 
-void cairn_lua_mark_runs(struct cairn_memory memory, const struct cairn_lua_layout *layout,
-                         struct cairn_lua_call *calls, size_t n)
+void cairn_lua_mark_runs(struct cairn_memory memory, struct cairn_memory moment,
+                         const struct cairn_lua_layout *layout, struct cairn_lua_call *calls,
+                         size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!calls[i].is_lua) {
@@ -291,12 +294,13 @@ void cairn_lua_mark_runs(struct cairn_memory memory, const struct cairn_lua_layo
             continue;
         }
         const struct cairn_lua_call *caller = i + 1 < n ? &calls[i + 1] : NULL;
+        const struct cairn_memory of = caller && caller->of_moment ? moment : memory;
         if (!caller || !caller->is_lua)
             calls[i].starts_run = true;
         else if (layout->run == CAIRN_LUA_RUN_BY_CALLER)
-            calls[i].starts_run = !is_calling(memory, layout, caller);
+            calls[i].starts_run = !is_calling(of, layout, caller);
         else if (layout->minor == 2 && calls[i].starts_run)
             /* The mark is made after a step of the collector that may run in between. */
-            calls[i].starts_run = !is_calling(memory, layout, caller);
+            calls[i].starts_run = !is_calling(of, layout, caller);
     }
 }

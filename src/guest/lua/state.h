@@ -49,10 +49,13 @@ bool cairn_lua_proto_read(struct cairn_memory memory, const struct cairn_lua_lay
 struct cairn_lua_call {
     uint64_t va;
     bool is_lua;
-    bool is_gone; /* its Proto is not to be asked for names and lines */
+    bool is_gone;   /* its Proto is not to be asked for names and lines */
+    bool of_moment; /* its Proto is gone, but was copied with its chunk's name and lines */
     bool is_tail_called;
-    bool starts_run;     /* a Lua function that a call of the loop began with */
-    uint64_t c_function; /* va of its code; of a C function */
+    bool starts_run;      /* a Lua function that a call of the loop began with */
+    bool calls_hook;      /* the next inner call is debug.sethook()'s, */
+    bool calls_finalizer; /* or an object's that is collected */
+    uint64_t c_function;  /* va of its code; of a C function */
     uint64_t saved_pc;
     struct cairn_lua_proto proto;
 };
@@ -77,9 +80,10 @@ bool cairn_lua_first_call(struct cairn_memory memory, const struct cairn_lua_sta
 /* False: there are no more. `starts_run` is not told yet: cairn_lua_mark_runs() does it. */
 bool cairn_lua_calls_next(struct cairn_lua_calls *calls, struct cairn_lua_call *ret_call);
 
-/* Of n calls, innermost first, all of a state. */
-void cairn_lua_mark_runs(struct cairn_memory memory, const struct cairn_lua_layout *layout,
-                         struct cairn_lua_call *calls, size_t n);
+/* Of n calls, innermost first, all of a state. `moment`: for those of_moment. */
+void cairn_lua_mark_runs(struct cairn_memory memory, struct cairn_memory moment,
+                         const struct cairn_lua_layout *layout, struct cairn_lua_call *calls,
+                         size_t n);
 
 /* The line of the instruction before `saved_pc`; 0: the chunk was stripped of its lines. */
 uint32_t cairn_lua_line(struct cairn_memory memory, const struct cairn_lua_layout *layout,

@@ -102,7 +102,7 @@ static void calls_are_read_from_the_innermost_on(void **ctx)
         assert_true(cairn_lua_calls_next(&calls, &all[i]));
     assert_false(cairn_lua_calls_next(&calls, &all[0]));
     assert_false(calls.is_broken);
-    cairn_lua_mark_runs(reader, state.layout, all, N_CALLS);
+    cairn_lua_mark_runs(reader, reader, state.layout, all, N_CALLS);
     for (size_t i = 0; i < N_CALLS; i++) {
         assert_true(all[i].is_lua);
         assert_int_equal(all[i].starts_run, i == N_CALLS - 1);
@@ -110,6 +110,25 @@ static void calls_are_read_from_the_innermost_on(void **ctx)
         assert_int_equal(cairn_lua_line(reader, state.layout, &all[i].proto, all[i].saved_pc),
                          10 + N_CALLS - i);
     }
+}
+
+static void a_hook_and_a_finalizer_are_told_by_their_caller(void **ctx)
+{
+    (void)ctx;
+    enum { HOOKED = 1 << 3, FINALIZER = 1 << 7 };
+    struct cairn_lua_state state;
+    struct cairn_lua_call call;
+    make();
+    put(CALLS + 64 * (N_CALLS - 1) + 62, HOOKED, 2);
+    put(CALLS + 64 * (N_CALLS - 2) + 62, FINALIZER, 2);
+    assert_true(cairn_lua_state_read(reader, BASE + MAIN, CAIRN_LUA_VERSION(4, 4), &state));
+    struct cairn_lua_calls calls = cairn_lua_calls_of(reader, &state);
+    assert_true(cairn_lua_calls_next(&calls, &call));
+    assert_true(call.calls_hook);
+    assert_false(call.calls_finalizer);
+    assert_true(cairn_lua_calls_next(&calls, &call));
+    assert_false(call.calls_hook);
+    assert_true(call.calls_finalizer);
 }
 
 static void a_state_whose_pointers_do_not_come_back_is_none(void **ctx)
@@ -262,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_read_from_the_innermost_on),
+        cmocka_unit_test(a_hook_and_a_finalizer_are_told_by_their_caller),
         cmocka_unit_test(a_state_whose_pointers_do_not_come_back_is_none),
         cmocka_unit_test(a_ring_of_calls_ends),
         cmocka_unit_test(calls_that_make_no_sense_end_the_list),
