@@ -195,7 +195,7 @@ void cairn_points_say(const struct cairn_points *points, struct cairn_buffer *ou
         n_points -= points->enter_only ? 1 : 2;
         cairn_buffer_printf(out,
                             "perf events at sys_enter%s: every system call of every process "
-                            "takes some 0.2 us more",
+                            "takes some 0.1 us more",
                             points->enter_only ? "" : " and sys_exit");
     }
     if (n_points)
