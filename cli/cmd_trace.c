@@ -178,7 +178,7 @@ static void say_quality(struct job *job)
     cairn_buffer_printf(&line, "attached by %s", stats->attached);
     if (stats->ns_per_event)
         cairn_buffer_printf(&line, "; %llu ns an event", (unsigned long long)stats->ns_per_event);
-    else if (stats->n_seen)
+    else if (stats->n_seen && stats->way == CAIRN_TRACE_WAY_BPF)
         cairn_buffer_str(&line, "; time of an event: see sysctl kernel.bpf_stats_enabled");
     say_line(&line);
     cairn_buffer_done(&line);

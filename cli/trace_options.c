@@ -115,10 +115,12 @@ const struct cli_option cli_trace_options[] = {
     [OPT_EXPLAIN] = {"explain", 0, NULL,
                      "print where each event would be attached, the instruction there and what a "
                      "hit costs, and trace none"},
-    [OPT_METHOD] = {"method", 0, "HOW",
-                    "trace by bpf, programs in the kernel, or by ptrace, which needs no rights: of "
-                    "a command the traced calls stop, of a process all of them; auto takes the "
-                    "first that is allowed"},
+    [OPT_METHOD] =
+        {"method", 0, "HOW",
+         "trace by bpf, programs in the kernel; by perf, events with a copy of the stack, "
+         "of system calls and tracepoints; or by ptrace, which needs no rights: of a "
+         "command the traced calls stop, of a process all of them; auto takes the first "
+         "that is allowed"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too; may be given several times"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
@@ -245,9 +247,9 @@ static bool set_depth(struct cli_trace *trace, struct cli_args *args, const char
 
 static bool set_method(struct cli_trace *trace, struct cli_args *args, const char *value)
 {
-    static const char *const words[] = {"auto", "bpf", "ptrace", NULL};
+    static const char *const words[] = {"auto", "bpf", "ptrace", "perf", NULL};
     static const enum cairn_trace_way ways[] = {CAIRN_TRACE_WAY_AUTO, CAIRN_TRACE_WAY_BPF,
-                                                CAIRN_TRACE_WAY_PTRACE};
+                                                CAIRN_TRACE_WAY_PTRACE, CAIRN_TRACE_WAY_PERF};
     int index;
     if (!cli_args_word(args, "method", value, words, &index))
         return false;

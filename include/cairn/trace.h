@@ -54,9 +54,10 @@ struct cairn_trace_event {
 typedef int (*cairn_trace_fn)(void *ctx, const struct cairn_trace_event *event);
 
 enum cairn_trace_way {
-    CAIRN_TRACE_WAY_AUTO,  /* the first that is allowed */
-    CAIRN_TRACE_WAY_BPF,   /* programs in the kernel */
-    CAIRN_TRACE_WAY_PTRACE /* stops; of a command of the traced calls alone, by seccomp(2) */
+    CAIRN_TRACE_WAY_AUTO,   /* the first that is allowed */
+    CAIRN_TRACE_WAY_BPF,    /* programs in the kernel */
+    CAIRN_TRACE_WAY_PTRACE, /* stops; of a command of the traced calls alone, by seccomp(2) */
+    CAIRN_TRACE_WAY_PERF    /* perf events at system calls and tracepoints, with stacks copied */
 };
 
 /* Set .size; zero means the default. Exactly one is set of `argv`, `pids`, `all_processes` and
@@ -136,6 +137,7 @@ struct cairn_trace_stats {
     int exit_status;      /* of the command, as waitpid gives it; -1: running, or none */
     uint64_t n_kept;      /* events that are markers of the profile */
     uint64_t n_unkept;    /* that should be, and have no room: 500,000 are kept */
+    int way;              /* enum cairn_trace_way, that was taken */
 };
 CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
                                  struct cairn_trace_stats *ret_stats);

@@ -229,7 +229,9 @@ struct cairn_bpf_event {
     __u32 row, cpu, uid;
     __u32 unread;          /* enum cairn_trace_unread, two bits for each argument */
     __u8 has_ret, is_gone; /* is_gone: the thread exited in the call */
-    __u8 has_payload, reserved[5];
+    __u8 has_payload;
+    __u8 late; /* a bit for each argument: what it points to was read later, and may be newer */
+    __u8 reserved[4];
 };
 
 /* Behind an event with has_payload. */

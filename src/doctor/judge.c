@@ -130,6 +130,10 @@ static void add_trace(const struct bench *b, const char *key, const char *name,
     if (is_ok(b, CAIRN_TRY_TRACE_BPF))
         add(b, key, name, CAIRN_DOCTOR_YES, "every kind of event, by programs in the kernel",
             CAIRN_N_TRIES);
+    else if (is_ok(b, CAIRN_TRY_TRACE_PERF))
+        add(b, key, name, CAIRN_DOCTOR_PART,
+            "system calls and tracepoints, by perf events with copies of stacks",
+            cause(b, CAIRN_TRY_BPF_PROGRAM, CAIRN_TRY_TRACE_BPF));
     else if (is_ok(b, plain))
         add(b, key, name, CAIRN_DOCTOR_PART, text,
             cause(b, CAIRN_TRY_BPF_PROGRAM, CAIRN_TRY_TRACE_BPF));

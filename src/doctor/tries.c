@@ -70,6 +70,7 @@ static const struct {
     [CAIRN_TRY_RECORD_OFF_CPU] = {"sampler.off_cpu", "sampler of time off the CPU",
                                   cairn_try_record_off_cpu},
     [CAIRN_TRY_TRACE_BPF] = {"trace.bpf", "trace by programs in the kernel", cairn_try_trace_bpf},
+    [CAIRN_TRY_TRACE_PERF] = {"trace.perf", "trace by perf events", cairn_try_trace_perf},
     [CAIRN_TRY_TRACE_SECCOMP] = {"trace.seccomp", "trace of a command, by seccomp",
                                  cairn_try_trace_seccomp},
     [CAIRN_TRY_TRACE_PTRACE] = {"trace.ptrace", "trace of a process, by ptrace",

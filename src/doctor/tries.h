@@ -45,6 +45,7 @@ enum cairn_doctor_try {
     CAIRN_TRY_RECORD_CGROUP,  /* sample a cgroup: that of all */
     CAIRN_TRY_RECORD_OFF_CPU, /* measure how long the subject is off the CPU */
     CAIRN_TRY_TRACE_BPF,      /* trace system calls of the subject by programs in the kernel */
+    CAIRN_TRY_TRACE_PERF,     /* the same by perf events, with copies of stacks */
     CAIRN_TRY_TRACE_SECCOMP,  /* of a command, by a filter and ptrace */
     CAIRN_TRY_TRACE_PTRACE,   /* of the subject, by ptrace */
     CAIRN_TRY_STACK_SLEEPING, /* a stack of a thread that sleeps */
@@ -155,6 +156,8 @@ int cairn_try_record_off_cpu(const struct cairn_doctor_subject *subject,
                              struct cairn_doctor_answer *answer);
 int cairn_try_trace_bpf(const struct cairn_doctor_subject *subject,
                         struct cairn_doctor_answer *answer);
+int cairn_try_trace_perf(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer);
 int cairn_try_trace_seccomp(const struct cairn_doctor_subject *subject,
                             struct cairn_doctor_answer *answer);
 int cairn_try_trace_ptrace(const struct cairn_doctor_subject *subject,

@@ -36,6 +36,14 @@ int cairn_try_trace_bpf(const struct cairn_doctor_subject *subject,
     return try_trace(&opts, answer);
 }
 
+int cairn_try_trace_perf(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer)
+{
+    struct cairn_trace_opts opts = {
+        .pids = &subject->pid, .n_pids = 1, .way = CAIRN_TRACE_WAY_PERF};
+    return try_trace(&opts, answer);
+}
+
 int cairn_try_trace_ptrace(const struct cairn_doctor_subject *subject,
                            struct cairn_doctor_answer *answer)
 {

@@ -5,6 +5,7 @@
  *     header  u32 type | u16 misc | u16 size (with the header)
  *     SAMPLE  u64 id | u64 ip | u32 pid, tid | u64 time | u64 period |
  *             u64 n | u64 chain[n] |
+ *             [u32 size | raw[size], both together a multiple of 8] |
  *             [u64 abi | u64 regs[], unless abi is 0] |
  *             [u64 size | stack[size] | u64 size of what is valid, unless size is 0]
  *     MMAP2   u32 pid, tid | u64 start, size, off | 24 bytes: device and inode, or build ID |
@@ -53,7 +54,15 @@ static void read_regs(struct cairn_reader *r, struct cairn_perf_record *record)
         r->failed = true;
 }
 
-static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record)
+static void read_raw(struct cairn_reader *r, struct cairn_perf_record *record)
+{
+    const uint32_t size = cairn_reader_u32(r);
+    if ((size + sizeof size) % sizeof(uint64_t))
+        r->failed = true;
+    record->raw = cairn_reader_take(r, size);
+}
+
+static void read_sample(struct cairn_reader *r, bool has_raw, struct cairn_perf_record *record)
 {
     record->id = cairn_reader_u64(r);
     record->ip = cairn_reader_u64(r);
@@ -66,6 +75,8 @@ static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record
         r->failed = true;
     else
         record->chain = cairn_reader_take(r, n * sizeof(uint64_t));
+    if (has_raw)
+        read_raw(r, record);
     if (cairn_reader_more(r))
         read_regs(r, record);
     if (cairn_reader_more(r))
@@ -145,7 +156,7 @@ static void read_trailer(struct cairn_reader *r, struct cairn_perf_record *recor
     record->time_ns = time_ns;
 }
 
-bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *ret_record)
+static bool parse(struct cairn_span bytes, bool has_raw, struct cairn_perf_record *ret_record)
 {
     struct cairn_reader r = cairn_reader_of(bytes, false);
     struct cairn_perf_record record = {.text = ""};
@@ -153,7 +164,7 @@ bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *
     record.misc = cairn_reader_u16(&r);
     cairn_reader_skip(&r, 2);
     if (record.type == PERF_RECORD_SAMPLE) {
-        read_sample(&r, &record);
+        read_sample(&r, has_raw, &record);
     } else {
         struct cairn_span head, tail;
         if (bytes.size < HEADER_BYTES + TRAILER_BYTES ||
@@ -169,6 +180,16 @@ bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *
         return false;
     *ret_record = record;
     return true;
+}
+
+bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *ret_record)
+{
+    return parse(bytes, false, ret_record);
+}
+
+bool cairn_perf_record_parse_raw(struct cairn_span bytes, struct cairn_perf_record *ret_record)
+{
+    return parse(bytes, true, ret_record);
 }
 
 size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,

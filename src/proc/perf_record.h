@@ -34,6 +34,7 @@ struct cairn_perf_record {
     uint64_t ip;                     /* SAMPLE */
     uint64_t period;                 /* SAMPLE: events since the last one */
     struct cairn_span chain;         /* SAMPLE: 64-bit addresses and context marks, unaligned */
+    struct cairn_span raw;           /* SAMPLE: a tracepoint's record, and what pads it */
     struct cairn_cursor_regs regs;   /* SAMPLE: of the user side; none known: it has none */
     struct cairn_span stack;         /* SAMPLE: what lies at their sp; empty: not told */
     uint64_t start, size, off;       /* MMAP2: va, bytes, offset in the file */
@@ -51,6 +52,8 @@ int cairn_perf_record_next(struct cairn_span bytes, size_t *pos, struct cairn_sp
 
 /* False where the record is shorter than its type demands. */
 bool cairn_perf_record_parse(struct cairn_span record, struct cairn_perf_record *ret_record);
+/* The same where each sample has PERF_SAMPLE_RAW too. */
+bool cairn_perf_record_parse_raw(struct cairn_span record, struct cairn_perf_record *ret_record);
 
 /* What of a sample's chain is of one context, PERF_CONTEXT_KERNEL or _USER; returns how much. */
 size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,

@@ -24,6 +24,11 @@ static uint32_t name_of(struct cairn_collect *collect, int pid, int tid)
     return text;
 }
 
+const char *cairn_collect_thread_name(struct cairn_collect *collect, int pid, int tid)
+{
+    return cairn_strings_get(&collect->profile->strings, name_of(collect, pid, tid));
+}
+
 void cairn_collect_put_labels(struct cairn_collect *collect, const struct cairn_collected *of,
                               const struct cairn_collect_more *more, struct cairn_label_list *list)
 {

@@ -6,6 +6,10 @@
 #include "profile/label_list.h"
 #include "sample/collect.h"
 
+/* How a thread is called, as far as records have told; "": not known. Borrowed from the profile
+ * until a string is added. */
+const char *cairn_collect_thread_name(struct cairn_collect *collect, int pid, int tid);
+
 /* Puts the labels of a sample into a list. */
 void cairn_collect_put_labels(struct cairn_collect *collect, const struct cairn_collected *of,
                               const struct cairn_collect_more *more, struct cairn_label_list *list);

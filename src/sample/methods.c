@@ -35,7 +35,8 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .frequency_hz = s->opts.frequency_hz,
         .event_period = s->opts.off_cpu || s->is_traced ? 1 : s->opts.event_period,
         .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
-        .trace = s->is_traced ? &s->trace : NULL,
+        .trace = s->is_traced && !s->points ? &s->trace : NULL,
+        .points = s->points,
         .ring_pages = s->opts.ring_pages ? s->opts.ring_pages : DEFAULT_RING_PAGES,
         .max_frames = s->opts.max_frames,
     };
@@ -94,6 +95,17 @@ static int open_dump(struct cairn_sampler *s, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Small hits come by the thousand: their ring is as large as one of copies. */
+static int open_points(struct cairn_sampler *s, struct cairn_err *err)
+{
+    if (!s->points->no_stacks)
+        return open_dump(s, err);
+    s->opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : MOST_RING_PAGES;
+    int code = open_perf(s, err);
+    s->method = CAIRN_SAMPLE_DUMP;
+    return code;
+}
+
 static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
 {
     struct cairn_ptrace_opts opts = {
@@ -148,6 +160,8 @@ int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
         s->collect.frames_max = CAIRN_WALK_FRAMES_MAX;
         return CAIRN_OK;
     }
+    if (s->points)
+        return open_points(s, err);
     if (s->opts.method == CAIRN_SAMPLE_PTRACE)
         return open_ptrace(s, err);
     if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu || s->is_traced)

@@ -9,8 +9,9 @@
 #include "sample/user_walk.h"
 
 enum {
-    WAKE_AFTER_STACKS = 4, /* copies: a ring may hold no more than 15 */
-    FORMAT_LOST = 1 << 4   /* PERF_FORMAT_LOST, which headers before Linux 6.0 do not have */
+    WAKE_AFTER_STACKS = 4,      /* copies: a ring may hold no more than 15 */
+    SMALL_HITS_BYTES = 1 << 14, /* where no stack is copied */
+    FORMAT_LOST = 1 << 4        /* PERF_FORMAT_LOST, which headers before Linux 6.0 do not have */
 };
 
 void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_attr *attr)
@@ -57,9 +58,29 @@ void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_a
         attr->sample_stack_user =
             opts->stack_bytes ? opts->stack_bytes : CAIRN_WALK_TOP_WORDS * sizeof(uint64_t);
     }
-    if (opts->stack_bytes) {
+    if (opts->stack_bytes || opts->points) {
         attr->watermark = 1;
-        attr->wakeup_watermark = WAKE_AFTER_STACKS * opts->stack_bytes;
+        attr->wakeup_watermark =
+            WAKE_AFTER_STACKS * (opts->stack_bytes ? opts->stack_bytes : SMALL_HITS_BYTES);
+    }
+}
+
+void cairn_perf_describe_point(const struct perf_event_attr *main,
+                               const struct cairn_perf_point *point, struct perf_event_attr *attr)
+{
+    *attr = *main;
+    attr->type = PERF_TYPE_TRACEPOINT;
+    attr->config = point->id;
+    attr->freq = 0;
+    attr->sample_period = 1;
+    attr->sample_type |= PERF_SAMPLE_RAW;
+    attr->exclude_kernel = attr->exclude_idle = attr->exclude_guest = 0;
+    attr->mmap = attr->mmap2 = attr->build_id = attr->comm = attr->comm_exec = attr->task = 0;
+    attr->exclude_callchain_kernel = main->exclude_callchain_kernel || point->no_kernel;
+    if (point->no_stack) {
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
+        attr->sample_stack_user = 0;
+        attr->exclude_callchain_user = 1;
     }
 }
 

@@ -8,6 +8,11 @@
 
 void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_attr *ret_attr);
 
+/* The attributes of a point; `main` are those of the event that tells of mappings. */
+void cairn_perf_describe_point(const struct perf_event_attr *main,
+                               const struct cairn_perf_point *point,
+                               struct perf_event_attr *ret_attr);
+
 /* Takes away what this machine or this kernel does not have or does not allow; false where there is
  * nothing left to give up. */
 bool cairn_perf_give_way(const struct cairn_event *event, struct perf_event_attr *attr,

@@ -65,11 +65,14 @@ void cairn_perf_close_events(struct cairn_perf *perf)
         cairn_perf_ring_unmap(&perf->rings[i]);
     for (size_t i = 0; i < perf->n_fds; i++)
         close(perf->fds[i]);
-    perf->n_fds = perf->n_threads = 0;
+    for (size_t i = 0; i < perf->n_point_fds; i++)
+        close(perf->point_fds[i].fd);
+    perf->n_fds = perf->n_threads = perf->n_point_fds = 0;
     cairn_perf_close_clocks(perf);
     cairn_table_done(&perf->opened_for);
     cairn_table_done(&perf->has_own);
-    perf->opened_for = perf->has_own = (struct cairn_table){0};
+    cairn_table_done(&perf->point_of);
+    perf->opened_for = perf->has_own = perf->point_of = (struct cairn_table){0};
 }
 
 void cairn_perf_close(struct cairn_perf *perf)
@@ -81,6 +84,7 @@ void cairn_perf_close(struct cairn_perf *perf)
     cairn_free(perf->ring_fds);
     cairn_free(perf->fds);
     cairn_free(perf->tids);
+    cairn_free(perf->point_fds);
     cairn_free(perf->clock_fds);
     cairn_free(perf->cpus);
     *perf = (struct cairn_perf){0};
@@ -92,6 +96,8 @@ static void switch_all(const struct cairn_perf *perf, unsigned long request)
         (void)ioctl(perf->fds[i], request, 0);
     for (size_t i = 0; i < perf->n_clocks; i++)
         (void)ioctl(perf->clock_fds[i], request, 0);
+    for (size_t i = 0; i < perf->n_point_fds; i++)
+        (void)ioctl(perf->point_fds[i].fd, request, 0);
 }
 
 void cairn_perf_enable(struct cairn_perf *perf)

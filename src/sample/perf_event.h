@@ -21,6 +21,7 @@
 #include "bpf/off_cpu_programs.h"
 #include "bpf/trace_programs.h"
 #include "sample/event.h"
+#include "sample/perf_points.h"
 #include "sample/perf_ring.h"
 #include "sample/targets.h"
 
@@ -39,6 +40,7 @@ struct cairn_perf_opts {
     const struct cairn_event *event;
     const struct cairn_off_cpu_opts *off_cpu; /* instead of samples; NULL: it is not measured */
     const struct cairn_trace_programs_opts *trace; /* likewise; NULL: system calls are not traced */
+    const struct cairn_perf_points *points;        /* likewise; they are hit in place of samples */
     bool has_times;    /* of samples that go to a program: one by one, with their times */
     size_t stacks_max; /* of them: so many are known at a time; 0: some 50,000 */
     double frequency_hz;
@@ -59,7 +61,13 @@ struct cairn_perf {
     size_t n_cpus;
     struct cairn_table opened_for; /* event -> tid */
     struct cairn_table has_own;    /* tid -> 1 */
-    int epoll_fd;                  /* of all rings; valid where has_epoll */
+    struct cairn_perf_point_fd {
+        int fd;
+        uint32_t point;
+    } * point_fds;
+    size_t n_point_fds, cap_point_fds;
+    struct cairn_table point_of; /* event -> point and CPU (perf_points.c) */
+    int epoll_fd;                /* of all rings; valid where has_epoll */
     bool has_epoll;
     size_t n_threads; /* that events were opened for */
     int *clock_fds;   /* a counter of CPU time for each of them, where files suffice */

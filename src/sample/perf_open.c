@@ -158,7 +158,8 @@ static int open_event_or_make_room(struct cairn_perf *perf, int tid, int cpu)
 
 /* All CPUs for one thread, or for `whom`, who is none. 0, or a negative errno; a thread or a CPU
  * that is gone is no failure. */
-static int open_on_cpus(struct cairn_perf *perf, int whom, int tid, uint32_t pages)
+static int open_on_cpus(struct cairn_perf *perf, const struct cairn_perf_opts *opts, int whom,
+                        int tid)
 {
     for (size_t cpu = 0; cpu < perf->n_cpus; cpu++) {
         int fd = open_event_or_make_room(perf, whom, perf->cpus[cpu]);
@@ -171,17 +172,19 @@ static int open_on_cpus(struct cairn_perf *perf, int whom, int tid, uint32_t pag
             close(fd);
             return code;
         }
-        code = join_ring(perf, cpu, fd, pages);
+        code = join_ring(perf, cpu, fd, opts->ring_pages);
+        if (code == 0)
+            code = cairn_perf_points_open(perf, opts->points, whom, tid, cpu);
         if (code < 0)
             return code;
     }
     return 0;
 }
 
-static int open_thread(struct cairn_perf *perf, int tid, uint32_t pages)
+static int open_thread(struct cairn_perf *perf, const struct cairn_perf_opts *opts, int tid)
 {
     size_t before = perf->n_fds;
-    int code = open_on_cpus(perf, tid, tid, pages);
+    int code = open_on_cpus(perf, opts, tid, tid);
     if (code < 0)
         return code;
     if (perf->n_fds > before && cairn_table_set(&perf->has_own, (uint64_t)tid, 1) < 0)
@@ -194,8 +197,8 @@ static int open_thread(struct cairn_perf *perf, int tid, uint32_t pages)
 }
 
 /* One look at the thread list; how many new ones there were, or a negative errno. */
-static int open_new_threads(struct cairn_perf *perf, const struct cairn_threads *threads,
-                            struct cairn_table *seen, uint32_t pages)
+static int open_new_threads(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
+                            const struct cairn_threads *threads, struct cairn_table *seen)
 {
     int n_new = 0;
     uint32_t one;
@@ -205,7 +208,7 @@ static int open_new_threads(struct cairn_perf *perf, const struct cairn_threads 
             continue;
         if (cairn_table_set(seen, tid, 1) < 0)
             return -ENOMEM;
-        int code = open_thread(perf, threads->tids[i], pages);
+        int code = open_thread(perf, opts, threads->tids[i]);
         if (code < 0)
             return code;
         n_new++;
@@ -214,7 +217,7 @@ static int open_new_threads(struct cairn_perf *perf, const struct cairn_threads 
 }
 
 /* 0 or a negative errno; one that has ended is no failure. */
-static int open_process(struct cairn_perf *perf, int pid, uint32_t pages)
+static int open_process(struct cairn_perf *perf, const struct cairn_perf_opts *opts, int pid)
 {
     struct cairn_table seen = {0};
     int n_new = 1;
@@ -225,7 +228,7 @@ static int open_process(struct cairn_perf *perf, int pid, uint32_t pages)
         if (code < 0)
             n_new = code == CAIRN_E_MISSING ? 0 : code == CAIRN_E_LIMIT ? -EMFILE : -ENOMEM;
         else
-            n_new = open_new_threads(perf, &threads, &seen, pages);
+            n_new = open_new_threads(perf, opts, &threads, &seen);
         cairn_threads_done(&threads);
     }
     cairn_table_done(&seen);
@@ -238,10 +241,10 @@ static int open_all(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
     const struct cairn_targets *targets = opts->targets;
     int pid = CAIRN_PERF_ALL, refused = 0;
     if (cairn_perf_opts_on_cpus(opts))
-        refused = open_on_cpus(perf, whom_on_cpus(opts), CAIRN_PERF_ALL, opts->ring_pages);
+        refused = open_on_cpus(perf, opts, whom_on_cpus(opts), CAIRN_PERF_ALL);
     for (size_t i = 0; !opts->on_cpus && i < targets->n && refused == 0; i++) {
         pid = targets->items[i].pid;
-        refused = open_process(perf, pid, opts->ring_pages);
+        refused = open_process(perf, opts, pid);
     }
     perf->lacks_files = refused == -EMFILE || refused == -ENFILE;
     if (refused == -ENOMEM)
@@ -396,7 +399,7 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
     perf.frames_max = opts->max_frames ? opts->max_frames : (uint32_t)most;
     log_rings(&perf, opts->ring_pages);
     cairn_log_kernel_limits(perf.has_kernel, !opts->user_only);
-    if (opts->no_stacks || opts->stack_bytes)
+    if (opts->no_stacks || opts->stack_bytes || opts->points)
         watch_rings(&perf);
     *ret_perf = perf;
     return CAIRN_OK;

@@ -38,6 +38,7 @@ struct cairn_perf_queue {
     size_t n, cap;
     size_t n_taken;  /* the first of them were handed over, and are not moved away yet */
     size_t n_sorted; /* the first of them are in the order of time */
+    bool has_raw;    /* samples are of tracepoints, and have their records */
     uint64_t n_bad;  /* records that made no sense, or for which there was no room */
 };
 void cairn_perf_queue_done(struct cairn_perf_queue *queue);

@@ -24,6 +24,8 @@ int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_n
 {
     ret_sampler->period_ns = period_ns;
     ret_sampler->is_inside = cairn_process_is_inside();
+    ret_sampler->points = opts->points;
+    ret_sampler->queue.has_raw = opts->points != NULL;
     int code = cairn_perf_open(opts, &ret_sampler->events, err);
     if (code < 0)
         return code;
@@ -164,19 +166,11 @@ static void take_chain(const struct intake *in, const struct cairn_perf_record *
         memcpy(user->top, record->stack.data, sizeof user->top);
 }
 
-static int on_sample(struct intake *in, const struct cairn_perf_record *record)
+/* Adds the caught thread to the profile, or its stack alone. */
+static int take_sample(struct intake *in, const struct cairn_perf_record *record,
+                       struct cairn_collected *ret_collected)
 {
     struct cairn_perf_sampler *sampler = in->sampler;
-    if (cairn_perf_is_double(&sampler->events, record))
-        return CAIRN_OK;
-    if (record->pid == 0 && sampler->has_idle) {
-        sampler->n_outside += sampler->is_inside;
-        return CAIRN_OK;
-    }
-    if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
-        sampler->n_lost++;
-        return CAIRN_OK;
-    }
     cairn_perf_chain_split(record->chain, &sampler->chain);
     struct cairn_sampled caught = {
         .pid = (int)record->pid,
@@ -193,7 +187,32 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         take_chain(in, record, &caught.user);
     else if (record->regs.known)
         caught.copy = &copy;
-    return cairn_collect_add(in->collect, &caught);
+    return ret_collected ? cairn_collect_stack(in->collect, &caught, ret_collected)
+                         : cairn_collect_add(in->collect, &caught);
+}
+
+int cairn_perf_sampler_stack(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
+                             const struct cairn_perf_record *record,
+                             struct cairn_collected *ret_collected)
+{
+    struct intake in = {sampler, collect};
+    return take_sample(&in, record, ret_collected);
+}
+
+static int on_sample(struct intake *in, const struct cairn_perf_record *record)
+{
+    struct cairn_perf_sampler *sampler = in->sampler;
+    if (cairn_perf_is_double(&sampler->events, record))
+        return CAIRN_OK;
+    if (record->pid == 0 && sampler->has_idle) {
+        sampler->n_outside += sampler->is_inside;
+        return CAIRN_OK;
+    }
+    if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
+        sampler->n_lost++;
+        return CAIRN_OK;
+    }
+    return take_sample(in, record, NULL);
 }
 
 static int on_mapping(struct intake *in, const struct cairn_perf_record *record)
@@ -240,13 +259,25 @@ static bool is_of_process(const struct cairn_perf_record *record)
            record->type == PERF_RECORD_EXIT;
 }
 
+static bool is_for_points(const struct cairn_perf_record *record)
+{
+    return record->type == PERF_RECORD_SAMPLE || record->type == PERF_RECORD_FORK ||
+           record->type == PERF_RECORD_EXIT || record->type == PERF_RECORD_LOST;
+}
+
 static int on_record(void *ctx, const struct cairn_perf_record *record)
 {
     struct intake *in = ctx;
+    const struct cairn_perf_points *points = in->sampler->points;
     if (record->type == PERF_RECORD_FORK)
         follow_fork(in->sampler, record);
     if (is_of_process(record) && !is_target(in->sampler, record->pid))
         return CAIRN_OK;
+    if (points && is_for_points(record)) {
+        int code = points->on_record(points->ctx, record);
+        if (code < 0 || record->type == PERF_RECORD_SAMPLE)
+            return code;
+    }
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         return on_sample(in, record);

@@ -23,8 +23,9 @@ struct cairn_perf_sampler {
     bool is_inside;          /* a pid namespace; who lives outside has no number for us either */
     bool is_walked;          /* stacks come from there: */
     struct cairn_walk_intake walk;
-    bool is_copied;                /* or are walked from copies */
-    struct cairn_perf_chain chain; /* of one sample: too large for a stack */
+    bool is_copied;                         /* or are walked from copies */
+    const struct cairn_perf_points *points; /* that take the records; NULL: they are samples */
+    struct cairn_perf_chain chain;          /* of one sample: too large for a stack */
     int64_t
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
     uint64_t drained_ns; /* when the last drain began */
@@ -51,6 +52,11 @@ void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero i
  * from other CPUs. With `all`, everything. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                             bool all);
+
+/* The stack of a sample, for whoever takes the records. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_perf_sampler_stack(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
+                             const struct cairn_perf_record *record,
+                             struct cairn_collected *ret_collected);
 
 /* Samples and records that were lost. */
 uint64_t cairn_perf_sampler_lost(const struct cairn_perf_sampler *sampler);

@@ -72,8 +72,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
 
 static int make(const struct cairn_sampler_opts *opts,
                 const struct cairn_trace_programs_opts *trace,
-                const struct cairn_sampler_outside *outside, struct cairn_sampler **ret_sampler,
-                struct cairn_err *err)
+                const struct cairn_sampler_outside *outside, const struct cairn_perf_points *points,
+                struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
     struct cairn_sampler_opts taken;
     int code = cairn_sampler_take_opts(opts, &taken, err);
@@ -87,7 +87,8 @@ static int make(const struct cairn_sampler_opts *opts,
     s->exit_status = -1;
     s->event = taken.off_cpu ? &cairn_event_off_cpu : cairn_event_get(taken.event);
     s->outside = outside;
-    s->is_traced = trace || outside;
+    s->points = points;
+    s->is_traced = trace || outside || points;
     if (trace)
         s->trace = *trace;
     if (s->is_traced)
@@ -107,21 +108,28 @@ static int make(const struct cairn_sampler_opts *opts,
 int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sampler **ret_sampler,
                       struct cairn_err *err)
 {
-    return make(opts, NULL, NULL, ret_sampler, err);
+    return make(opts, NULL, NULL, NULL, ret_sampler, err);
 }
 
 int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
                              const struct cairn_trace_programs_opts *trace,
                              struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
-    return make(opts, trace, NULL, ret_sampler, err);
+    return make(opts, trace, NULL, NULL, ret_sampler, err);
 }
 
 int cairn_sampler_new_outside(const struct cairn_sampler_opts *opts,
                               const struct cairn_sampler_outside *outside,
                               struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
-    return make(opts, NULL, outside, ret_sampler, err);
+    return make(opts, NULL, outside, NULL, ret_sampler, err);
+}
+
+int cairn_sampler_new_points(const struct cairn_sampler_opts *opts,
+                             const struct cairn_perf_points *points,
+                             struct cairn_sampler **ret_sampler, struct cairn_err *err)
+{
+    return make(opts, NULL, NULL, points, ret_sampler, err);
 }
 
 void cairn_sampler_free(struct cairn_sampler *s)
@@ -208,7 +216,7 @@ static int start_trace(struct cairn_sampler *s, struct cairn_err *err)
 
 static int start_programs(struct cairn_sampler *s, struct cairn_err *err)
 {
-    if (s->outside)
+    if (s->outside || s->points)
         return CAIRN_OK;
     return s->is_traced ? start_trace(s, err) : start_off_cpu(s, err);
 }
@@ -428,7 +436,7 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     s->end_all_ns = s->start_all_ns ? cairn_cpu_time_ns() : 0;
     if (s->method != CAIRN_SAMPLE_PTRACE) {
         cairn_perf_disable(&s->perf.events);
-        if (s->is_traced)
+        if (s->is_traced && !s->points)
             cairn_trace_programs_stop(cairn_walker_trace(s->perf.walk.walker));
         if (s->opts.off_cpu)
             cairn_off_cpu_stop(cairn_walker_off_cpu(s->perf.walk.walker));

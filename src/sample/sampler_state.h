@@ -39,6 +39,7 @@ struct cairn_sampler {
     bool is_traced; /* instead of samples, calls are reported by: */
     struct cairn_trace_programs_opts trace;
     const struct cairn_sampler_outside *outside; /* or by this; borrowed, or NULL */
+    const struct cairn_perf_points *points;      /* or by these, without programs; likewise */
     /* Where not NULL: called when the command has called execve(2), and no instruction of its
      * program has run; to be set before the start. Where it answers CAIRN_SAMPLER_AT_ENTRY, it is
      * called again at the program's own first instruction, behind its loader's. */
@@ -76,5 +77,11 @@ int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
 int cairn_sampler_new_outside(const struct cairn_sampler_opts *opts,
                               const struct cairn_sampler_outside *outside,
                               struct cairn_sampler **ret_sampler, struct cairn_err *err);
+
+/* The same where perf events at tracepoints catch the stacks, without programs. CAIRN_E_ACCESS:
+ * also where one of the points is refused. */
+int cairn_sampler_new_points(const struct cairn_sampler_opts *opts,
+                             const struct cairn_perf_points *points,
+                             struct cairn_sampler **ret_sampler, struct cairn_err *err);
 
 #endif /* CAIRN_SAMPLE_SAMPLER_STATE_H */

@@ -211,6 +211,7 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     const uint64_t value = event->args[i];
     bool cut = false;
     const char *text;
+    const bool is_late = i < 8 && event->late >> i & 1;
     const uint32_t why = cairn_trace_why_unread(event->unread, (uint32_t)i);
     if (d->fields) {
         put_field(d, i);
@@ -230,7 +231,9 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
         text = text_of(d, event, i, &cut);
         if (text)
             put_quoted(out, text, strlen(text), cut);
-        else
+        if (text && is_late)
+            cairn_buffer_str(out, " (read later)");
+        if (!text)
             put_number(out, CAIRN_KIND_POINTER, value);
         break;
     case CAIRN_KIND_AT:
@@ -245,6 +248,7 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     case CAIRN_KIND_DATA:
     case CAIRN_KIND_FILLED:
         put_data(out, event, value);
+        cairn_buffer_str(out, is_late ? " (read later)" : "");
         break;
     case CAIRN_KIND_FLAGS:
         cairn_flags_put(out, arg->names, (uint32_t)value);

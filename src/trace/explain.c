@@ -26,6 +26,10 @@ static const char *call_cost(const struct cairn_trace *t)
                      "process"
                    : "tp_btf at sys_enter and sys_exit: some 0.9 us a hit, 0.1 us every other call "
                      "of every process";
+    if (t->opts.way == CAIRN_TRACE_WAY_PERF)
+        return "perf events at sys_enter and sys_exit: some microseconds a hit, for the copy of "
+               "the "
+               "stack, and 0.1 us every other call of every process";
     return t->opts.argv
                ? "seccomp and ptrace: some 10 us where the call begins, and where it ends"
                : "ptrace: some 10 us at the begin and the end of every call, traced or not";

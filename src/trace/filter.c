@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "trace/flags.h"
 
-enum kind { COMPARE, MATCH, BOTH, EITHER, NOT };
-
 enum { ERRNO = CAIRN_TRACE_DURATION + 1, WORD_MAX = 32 };
 
 struct parser {
@@ -47,7 +45,7 @@ static bool take(struct parser *p, const char *word)
     return true;
 }
 
-static int add_node(struct parser *p, enum kind kind, int left, int right)
+static int add_node(struct parser *p, enum cairn_filter_kind kind, int left, int right)
 {
     struct cairn_trace_filter *f = p->filter;
     if (f->n >= CAIRN_TRACE_FILTER_NODES_MAX)
@@ -158,7 +156,7 @@ static int read_operator(struct parser *p, struct cairn_trace_filter_node *node)
         return CAIRN_OK;
     }
     if (take(p, "~")) {
-        node->kind = MATCH;
+        node->kind = CAIRN_FILTER_MATCH;
         return CAIRN_OK;
     }
     return fail(p, "expected one of == != < <= > >= & ~");
@@ -238,12 +236,12 @@ static int read_value(struct parser *p, struct cairn_trace_filter_node *node)
 {
     size_t size;
     skip_blanks(p);
-    if (is_text_field(p, node->field) || node->kind == MATCH) {
+    if (is_text_field(p, node->field) || node->kind == CAIRN_FILTER_MATCH) {
         if (!is_text_field(p, node->field))
             return fail(p, "~ compares texts, and this field is a number");
         if (*p->at != '"')
             return fail(p, "expected a \"text\"");
-        if (node->kind == COMPARE && node->op > CAIRN_TRACE_NE)
+        if (node->kind == CAIRN_FILTER_COMPARE && node->op > CAIRN_TRACE_NE)
             return fail(p, "a text is compared by ==, != or ~");
         node->is_text = true;
         return read_text(p, node);
@@ -263,7 +261,7 @@ static int read_either(struct parser *p);
 
 static int read_comparison(struct parser *p)
 {
-    int number = add_node(p, COMPARE, 0, 0);
+    int number = add_node(p, CAIRN_FILTER_COMPARE, 0, 0);
     if (number < 0)
         return number;
     struct cairn_trace_filter_node *node = &p->filter->nodes[number];
@@ -284,7 +282,7 @@ static int read_one(struct parser *p)
     if (*p->at == '!' && p->at[1] != '=') {
         p->at++;
         number = read_one(p);
-        number = number < 0 ? number : add_node(p, NOT, number, 0);
+        number = number < 0 ? number : add_node(p, CAIRN_FILTER_NOT, number, 0);
     } else if (take(p, "(")) {
         number = read_either(p);
         if (number >= 0 && !take(p, ")"))
@@ -296,7 +294,7 @@ static int read_one(struct parser *p)
     return number;
 }
 
-static int read_list(struct parser *p, const char *word, enum kind kind,
+static int read_list(struct parser *p, const char *word, enum cairn_filter_kind kind,
                      int (*read)(struct parser *))
 {
     int left = read(p);
@@ -309,12 +307,12 @@ static int read_list(struct parser *p, const char *word, enum kind kind,
 
 static int read_both(struct parser *p)
 {
-    return read_list(p, "&&", BOTH, read_one);
+    return read_list(p, "&&", CAIRN_FILTER_BOTH, read_one);
 }
 
 static int read_either(struct parser *p)
 {
-    return read_list(p, "||", EITHER, read_both);
+    return read_list(p, "||", CAIRN_FILTER_EITHER, read_both);
 }
 
 int cairn_trace_filter_parse(const char *text, const struct cairn_syscall *call,
@@ -353,7 +351,7 @@ static bool to_term(const struct cairn_trace_filter_node *node, bool has_args,
                                     .op = node->op,
                                     .width = node->width,
                                     .value = {(uint64_t)node->value}};
-    if (node->kind != COMPARE ||
+    if (node->kind != CAIRN_FILTER_COMPARE ||
         (node->field < CAIRN_TRACE_PID && (!has_args || node->field >= CAIRN_TRACE_ARGS_MAX)))
         return false;
     if (node->field == CAIRN_TRACE_COMM) {
@@ -375,7 +373,7 @@ static size_t collect(struct cairn_trace_filter *f, uint8_t number, bool has_arg
                       struct cairn_bpf_term *terms, size_t max)
 {
     struct cairn_trace_filter_node *node = &f->nodes[number];
-    if (node->kind == BOTH) {
+    if (node->kind == CAIRN_FILTER_BOTH) {
         size_t n = collect(f, node->left, has_args, terms, max);
         n += collect(f, node->right, has_args, terms + n, max - n);
         node->is_done = f->nodes[node->left].is_done && f->nodes[node->right].is_done;
@@ -424,7 +422,7 @@ static int64_t number_of(const struct cairn_trace_filter_node *node,
 /* A text that could not be read equals none, and matches no pattern. */
 static bool holds_text(const struct cairn_trace_filter_node *node, const char *text)
 {
-    if (node->kind == MATCH)
+    if (node->kind == CAIRN_FILTER_MATCH)
         return text && fnmatch(node->text, text, 0) == 0;
     return (text && strcmp(node->text, text) == 0) == (node->op == CAIRN_TRACE_EQ);
 }
@@ -436,11 +434,11 @@ static bool holds(const struct cairn_trace_filter *f, uint8_t number,
     if (node->is_done)
         return true;
     switch (node->kind) {
-    case BOTH:
+    case CAIRN_FILTER_BOTH:
         return holds(f, node->left, s) && holds(f, node->right, s);
-    case EITHER:
+    case CAIRN_FILTER_EITHER:
         return holds(f, node->left, s) || holds(f, node->right, s);
-    case NOT:
+    case CAIRN_FILTER_NOT:
         return !holds(f, node->left, s);
     default:
         if (node->field == CAIRN_TRACE_COMM)

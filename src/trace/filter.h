@@ -27,8 +27,16 @@ enum {
     CAIRN_TRACE_FILTER_DEPTH_MAX = 32
 };
 
+enum cairn_filter_kind {
+    CAIRN_FILTER_COMPARE,
+    CAIRN_FILTER_MATCH,
+    CAIRN_FILTER_BOTH,
+    CAIRN_FILTER_EITHER,
+    CAIRN_FILTER_NOT
+};
+
 struct cairn_trace_filter_node {
-    uint8_t kind; /* of filter.c */
+    uint8_t kind; /* enum cairn_filter_kind */
     uint8_t field, op, width;
     uint8_t left, right; /* numbers of nodes */
     bool is_text;        /* `text` is compared */

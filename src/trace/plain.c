@@ -76,7 +76,7 @@ static int begin_event(struct cairn_plain *plain, const struct cairn_call_thread
     else
         code = cairn_plain_stacks_catch(&plain->stacks, thread->pid, thread->tid, &pending->stack);
     if (plain->wants_texts)
-        cairn_plain_take(pending, wanted, thread->tid, false);
+        cairn_plain_take(pending, wanted, &(struct cairn_plain_memory){.tid = thread->tid}, false);
     pending->is_complete = plain->enter_only || wanted->flags & CAIRN_TRACE_NO_RETURN;
     return code;
 }
@@ -124,7 +124,8 @@ static int on_leave(void *ctx, struct cairn_call_thread *thread,
         return CAIRN_CALL_GO_ON;
     }
     if (plain->wants_texts)
-        cairn_plain_take(pending, row_of(plain, event->row), thread->tid, true);
+        cairn_plain_take(pending, row_of(plain, event->row),
+                         &(struct cairn_plain_memory){.tid = thread->tid}, true);
     pending->is_complete = true;
     return CAIRN_CALL_TELL;
 }

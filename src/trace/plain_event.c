@@ -61,15 +61,32 @@ void cairn_plain_begin(struct cairn_plain_pending *pending, const struct cairn_c
     memset(&pending->event.payload, 0, sizeof pending->event.payload);
 }
 
+/* From the front on; how many bytes came. `*io_late`: they may be newer than the event. */
+static size_t read_memory(const struct cairn_plain_memory *memory, uint64_t va, void *to,
+                          size_t size, bool *io_late)
+{
+    const struct cairn_target_copy *copy = &memory->copy;
+    if (copy->bytes.size && va >= copy->va && va - copy->va < copy->bytes.size) {
+        const size_t left = copy->bytes.size - (size_t)(va - copy->va);
+        const size_t n = size < left ? size : left;
+        memcpy(to, copy->bytes.data + (va - copy->va), n);
+        return n;
+    }
+    const size_t n = cairn_plain_read(memory->tid, va, to, size);
+    *io_late = *io_late || (memory->is_running && n);
+    return n;
+}
+
 /* A text up to its NUL: the page behind may not be there. */
-static uint16_t read_text(int tid, uint64_t va, char *to)
+static uint16_t read_text(const struct cairn_plain_memory *memory, uint64_t va, char *to,
+                          bool *io_late)
 {
     size_t n = PAGE - va % PAGE;
     if (n > CAIRN_TRACE_TEXT_BYTES)
         n = CAIRN_TRACE_TEXT_BYTES;
-    size_t got = cairn_plain_read(tid, va, to, n);
+    size_t got = read_memory(memory, va, to, n, io_late);
     if (got == n && n < CAIRN_TRACE_TEXT_BYTES && !memchr(to, '\0', got))
-        got += cairn_plain_read(tid, va + n, to + n, CAIRN_TRACE_TEXT_BYTES - n);
+        got += read_memory(memory, va + n, to + n, CAIRN_TRACE_TEXT_BYTES - n, io_late);
     const char *end = memchr(to, '\0', got);
     if (!got)
         return CAIRN_TRACE_NO_TEXT;
@@ -79,9 +96,10 @@ static uint16_t read_text(int tid, uint64_t va, char *to)
 }
 
 static void take_data(struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
-                      int tid, bool at_end)
+                      const struct cairn_plain_memory *memory, bool at_end)
 {
-    const struct cairn_bpf_event *event = &pending->event.event;
+    bool is_late = false;
+    struct cairn_bpf_event *event = &pending->event.event;
     const uint32_t arg = row->data, by = row->data_size;
     if (!arg || arg > CAIRN_TRACE_ARGS || (by == CAIRN_TRACE_DATA_BY_RET) != at_end)
         return;
@@ -92,23 +110,26 @@ static void take_data(struct cairn_plain_pending *pending, const struct cairn_bp
         return;
     if (n > CAIRN_TRACE_DATA_BYTES)
         n = CAIRN_TRACE_DATA_BYTES;
-    if (cairn_plain_read(tid, event->args[arg - 1], pending->event.payload.data, (size_t)n) ==
-        (size_t)n)
+    if (read_memory(memory, event->args[arg - 1], pending->event.payload.data, (size_t)n,
+                    &is_late) == (size_t)n)
         pending->event.payload.n_data = (uint16_t)n;
+    event->late |= (uint8_t)(is_late << (arg - 1));
 }
 
 void cairn_plain_take(struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
-                      int tid, bool at_end)
+                      const struct cairn_plain_memory *memory, bool at_end)
 {
     struct cairn_bpf_payload *payload = &pending->event.payload;
     for (int i = 0; i < CAIRN_TRACE_TEXTS; i++) {
         const uint32_t arg = row->text[i];
-        if (arg && arg <= CAIRN_TRACE_ARGS &&
-            (!at_end || payload->n_text[i] == CAIRN_TRACE_NO_TEXT))
-            payload->n_text[i] =
-                read_text(tid, pending->event.event.args[arg - 1], payload->text[i]);
+        bool is_late = false;
+        if (!arg || arg > CAIRN_TRACE_ARGS || (at_end && payload->n_text[i] != CAIRN_TRACE_NO_TEXT))
+            continue;
+        payload->n_text[i] =
+            read_text(memory, pending->event.event.args[arg - 1], payload->text[i], &is_late);
+        pending->event.event.late |= (uint8_t)(is_late << (arg - 1));
     }
-    take_data(pending, row, tid, at_end);
+    take_data(pending, row, memory, at_end);
 }
 
 static uint64_t value_of(const struct cairn_plain_pending *pending, uint32_t field)
@@ -121,6 +142,8 @@ static uint64_t value_of(const struct cairn_plain_pending *pending, uint32_t fie
         return event->stack.tid;
     case CAIRN_TRACE_UID:
         return event->uid;
+    case CAIRN_TRACE_CPU:
+        return event->cpu;
     case CAIRN_TRACE_RET:
         return (uint64_t)event->ret;
     case CAIRN_TRACE_DURATION:

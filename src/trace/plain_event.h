@@ -6,6 +6,7 @@
 #include "bpf/trace.h"
 #include "proc/call_stops.h"
 #include "sample/collect.h"
+#include "target/copied.h"
 
 /* What is kept of a thread, and of the call that it is in. */
 struct cairn_plain_pending {
@@ -14,6 +15,7 @@ struct cairn_plain_pending {
     bool is_event;      /* the call is traced */
     bool is_complete;   /* it is to be reported */
     bool maps, renames; /* it may map code, or give the thread a name */
+    uint64_t n_gaps;    /* losses before it began, where losses are told of */
     uint64_t looked_ns; /* when name and user were read; 0: never */
     char comm[16];
     uint32_t uid;
@@ -32,9 +34,16 @@ bool cairn_plain_renames(const struct cairn_stopped_call *call);
 void cairn_plain_begin(struct cairn_plain_pending *pending, const struct cairn_call_thread *thread,
                        const struct cairn_stopped_call *call, uint32_t row);
 
+/* Where arguments point to. */
+struct cairn_plain_memory {
+    int tid;
+    struct cairn_target_copy copy; /* of the moment of the event; empty: there is none */
+    bool is_running;               /* the rest is read while the thread runs on */
+};
+
 /* Texts and bytes that arguments point to; at its end what was not there before. */
 void cairn_plain_take(struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
-                      int tid, bool at_end);
+                      const struct cairn_plain_memory *memory, bool at_end);
 
 /* Do the row's terms hold: those that are known where the call begins, or where it ends? */
 bool cairn_plain_holds(const struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,

@@ -202,7 +202,7 @@ static bool has_all(const struct cairn_trace *t)
     struct cairn_bpf_trace_cpu cpu;
     if (!t->opts.max_events)
         return false;
-    if (t->plain)
+    if (t->plain || t->points)
         return t->n_taken >= t->opts.max_events;
     cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
     return cpu.n_counted + t->n_taken >= t->opts.max_events;
@@ -277,6 +277,17 @@ static bool asks_for_cpu(const struct cairn_spec *spec)
     return false;
 }
 
+/* Events come here, to be filtered and counted. */
+static bool wants_texts(struct cairn_trace *t)
+{
+    bool wants = is_reported(t) || t->opts.timeline;
+    for (size_t i = 0; i < t->spec.n_filters && !wants; i++)
+        wants = cairn_trace_filter_has_rest(&t->spec.filters[i]);
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++)
+        t->spec.calls[row].flags |= CAIRN_TRACE_EACH;
+    return wants;
+}
+
 /* Without rights: each event comes here, and is filtered and counted here. */
 static int open_plain(struct cairn_trace *t, struct cairn_err *err)
 {
@@ -293,12 +304,7 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     if (!t->plain)
         return cairn_fail_memory(err);
     t->plain->is_quiet = !is_reported(t);
-    t->plain->wants_texts = is_reported(t) || t->opts.timeline;
-    for (size_t i = 0; i < t->spec.n_filters; i++)
-        if (cairn_trace_filter_has_rest(&t->spec.filters[i]))
-            t->plain->wants_texts = true;
-    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++)
-        t->spec.calls[row].flags |= CAIRN_TRACE_EACH;
+    t->plain->wants_texts = wants_texts(t);
     t->plain->spec = &t->spec;
     t->plain->no_stack = t->opts.no_stack;
     t->plain->enter_only = t->opts.enter_only;
@@ -308,17 +314,71 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     return cairn_plain_open(t->plain, &whom, &t->sampler, err);
 }
 
+/* By perf events. */
+static int open_points(struct cairn_trace *t, struct cairn_err *err)
+{
+    const struct cairn_sampler_opts whom = whom_of(t);
+    if (!cairn_points_can(&t->spec))
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "by perf events system calls and tracepoints can be traced, and nothing "
+                          "else");
+    t->points = cairn_alloc(1, sizeof *t->points);
+    if (!t->points)
+        return cairn_fail_memory(err);
+    t->points->spec = &t->spec;
+    t->points->wants_texts = wants_texts(t);
+    t->points->no_stack = t->opts.no_stack;
+    t->points->enter_only = t->opts.enter_only;
+    t->points->tid = t->opts.tid;
+    t->points->on_event = on_plain_event;
+    t->points->event_ctx = t;
+    return cairn_points_open(t->points, &whom, &t->sampler, err);
+}
+
+static void close_points(struct cairn_trace *t)
+{
+    if (t->points)
+        cairn_points_done(t->points);
+    cairn_free(t->points);
+    t->points = NULL;
+}
+
+static bool is_refusal(int code)
+{
+    return code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
+}
+
+/* The ways behind BPF, which is refused. */
+static int open_other(struct cairn_trace *t, int code, struct cairn_err *refusal,
+                      struct cairn_err *err)
+{
+    struct cairn_err other = {0};
+    int second = cairn_points_can(&t->spec) ? open_points(t, &other) : code;
+    if (second == CAIRN_OK) {
+        cairn_log_err(CAIRN_LOG_INFO, refusal);
+        return CAIRN_OK;
+    }
+    close_points(t);
+    if (can_be_plain(t)) {
+        cairn_log_err(CAIRN_LOG_INFO, refusal);
+        cairn_log_err(CAIRN_LOG_INFO, &other);
+        return open_plain(t, err);
+    }
+    if (err)
+        *err = is_refusal(second) ? *refusal : other;
+    return is_refusal(second) ? code : second;
+}
+
 static int open_way(struct cairn_trace *t, struct cairn_err *err)
 {
     struct cairn_err refusal = {0};
     if (t->opts.way == CAIRN_TRACE_WAY_PTRACE)
         return open_plain(t, err);
+    if (t->opts.way == CAIRN_TRACE_WAY_PERF)
+        return open_points(t, err);
     int code = open_programs(t, &refusal);
-    if (t->opts.way == CAIRN_TRACE_WAY_AUTO && can_be_plain(t) &&
-        (code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT)) {
-        cairn_log_err(CAIRN_LOG_INFO, &refusal);
-        return open_plain(t, err);
-    }
+    if (t->opts.way == CAIRN_TRACE_WAY_AUTO && is_refusal(code))
+        return open_other(t, code, &refusal, err);
     if (code < 0 && err)
         *err = refusal;
     return code;
@@ -368,6 +428,7 @@ void cairn_trace_free(struct cairn_trace *t)
         cairn_plain_done(t->plain);
     cairn_sampler_free(t->sampler);
     cairn_free(t->plain);
+    close_points(t);
     cairn_spec_done(&t->spec);
     cairn_sums_done(&t->sums);
     cairn_decoder_done(&t->decoder);
@@ -412,7 +473,16 @@ static void count_marks(struct cairn_trace *t)
 static void read_counts(const struct cairn_trace *t, struct cairn_bpf_trace_cpu *ret_counts)
 {
     const struct cairn_plain *plain = t->plain;
-    if (!plain)
+    const struct cairn_points *points = t->points;
+    if (points) {
+        const uint64_t n_lost = cairn_points_lost(points);
+        *ret_counts = (struct cairn_bpf_trace_cpu){
+            .n_seen = points->n_seen + n_lost - points->n_lost,
+            .n_filtered = points->n_filtered,
+            .n_each = t->n_each,
+            .n_lost = n_lost,
+            .n_walked = t->opts.no_stack ? 0 : points->n_seen - points->n_filtered};
+    } else if (!plain)
         cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), ret_counts);
     else
         *ret_counts = (struct cairn_bpf_trace_cpu){.n_seen = plain->n_seen,
@@ -428,6 +498,8 @@ static void say_attached(struct cairn_trace *t)
     cairn_buffer_clear(&t->attached);
     if (t->plain) {
         cairn_plain_say(t->plain, &t->attached);
+    } else if (t->points) {
+        cairn_points_say(t->points, &t->attached);
     } else {
         cairn_spec_say_attached(&t->spec, t->opts.enter_only, &t->attached);
         cairn_places_say_replaced(&t->places, cairn_walker_trace(t->sampler->perf.walk.walker),
@@ -457,6 +529,9 @@ static void measure(struct cairn_trace *t)
     stats->ns_per_event = cpu.n_seen ? cpu.run_ns / cpu.n_seen : 0;
     stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
     say_attached(t);
+    stats->way = t->plain    ? CAIRN_TRACE_WAY_PTRACE
+                 : t->points ? CAIRN_TRACE_WAY_PERF
+                             : CAIRN_TRACE_WAY_BPF;
     stats->exit_status = t->sampler->exit_status;
 }
 

@@ -10,6 +10,7 @@
 #include "trace/names.h"
 #include "trace/places.h"
 #include "trace/plain.h"
+#include "trace/points.h"
 #include "trace/spec.h"
 #include "trace/sums.h"
 
@@ -31,8 +32,9 @@ struct cairn_trace {
     uint64_t turn_ns; /* when sums were taken last */
     struct cairn_places places;
     struct cairn_buffer attached;
-    struct cairn_plain *plain; /* without rights; NULL: the kernel's programs report */
-    int answer;                /* of `report`, that ends the poll */
+    struct cairn_plain *plain;   /* without rights; NULL: the kernel's programs report */
+    struct cairn_points *points; /* by perf events; NULL: by another way */
+    int answer;                  /* of `report`, that ends the poll */
     bool is_finished;
 };
 

@@ -28,10 +28,10 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void take_all(const uint8_t *data, size_t size, bool has_raw)
 {
     static struct seen seen;
-    struct cairn_perf_queue queue = {0};
+    struct cairn_perf_queue queue = {.has_raw = has_raw};
     seen.time_ns = seen.n = 0;
     cairn_perf_queue_add(&queue, (struct cairn_span){data, size});
     size_t n_queued = queue.n;
@@ -40,5 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (seen.n != n_queued || queue.n != 0)
         abort(); /* one was lost on the way */
     cairn_perf_queue_done(&queue);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    take_all(data, size, false);
+    take_all(data, size, true);
     return 0;
 }

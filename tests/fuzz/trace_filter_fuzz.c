@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/filter.h"
+#include "trace/filter_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     (void)cairn_call_find("openat", &call);
     if (cairn_trace_filter_parse(text, &call, &filter, &no_field, NULL) == 0) {
+        const struct cairn_fields fields = {.n = 2, .fields = {{8, 4, true, false}, {12, 16}}};
+        struct cairn_buffer out = {0};
+        (void)cairn_trace_filter_text(&filter, &call, &fields, &out);
+        if (out.size && strlen(cairn_buffer_text(&out)) != out.size)
+            abort();
+        cairn_buffer_done(&out);
         bool before = cairn_trace_filter_holds(&filter, &subject);
         size_t n = cairn_trace_filter_terms(&filter, true, terms, CAIRN_TRACE_TERMS_MAX);
         /* What the kernel evaluates is only left out: the rest cannot be stricter. */

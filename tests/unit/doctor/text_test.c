@@ -74,6 +74,7 @@ static void take_record(struct world *w, enum cairn_sample_method method, bool h
 static void deny_trace(struct world *w, bool has_child, bool has_other)
 {
     deny(w, CAIRN_TRY_TRACE_BPF, "the stack walker needs root", "run with sudo");
+    deny(w, CAIRN_TRY_TRACE_PERF, "the tracepoint cannot be read", "run with sudo");
     if (!has_child)
         deny(w, CAIRN_TRY_TRACE_SECCOMP, "the command cannot be traced", "");
     if (!has_other)

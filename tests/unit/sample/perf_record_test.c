@@ -126,6 +126,27 @@ static void a_sample_tells_who_when_and_where(void **state)
     cairn_buffer_done(&bytes);
 }
 
+static void a_tracepoint_brings_its_record(void **state)
+{
+    (void)state;
+    struct cairn_perf_record record;
+    for (uint32_t size = 10; size <= 14; size += 2) { /* with its own 4 bytes: 12 is a multiple */
+        struct cairn_buffer body = {0}, bytes = {0};
+        for (int i = 0; i < 6; i++)
+            add_u64(&body, i == 2 ? (uint64_t)43 << 32 | 42 : 1);
+        add_u64(&body, 0); /* no chain */
+        add_u32(&body, size);
+        cairn_buffer_add(&body, "0123456789abcd", size);
+        add_record(&bytes, PERF_RECORD_SAMPLE, 0, &body);
+        const bool ok = cairn_perf_record_parse_raw(cairn_buffer_span(&bytes), &record);
+        assert_int_equal(ok, size == 12);
+        if (ok)
+            assert_memory_equal(record.raw.data, "0123456789ab", 12);
+        cairn_buffer_done(&body);
+        cairn_buffer_done(&bytes);
+    }
+}
+
 static void addresses_without_a_context_are_nobodys(void **state)
 {
     (void)state;
@@ -422,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_tells_who_when_and_where),
+        cmocka_unit_test(a_tracepoint_brings_its_record),
         cmocka_unit_test(addresses_without_a_context_are_nobodys),
         cmocka_unit_test(a_mapping_has_a_build_id_or_a_device),
         cmocka_unit_test(a_build_id_longer_than_its_field_is_refused),

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cairn trace by perf events: system calls and tracepoints with copied stacks, where BPF is refused.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+# shellcheck source=tests/support/trace_lib.sh
+. "$SRC/tests/support/trace_lib.sh"
+need cc
+cc -O2 -g -fomit-frame-pointer -Wall -Wextra -pthread -o program "$SRC/tests/e2e/trace_program.c" || exit 1
+trace() { "$CAIRN" trace --method=perf "$@"; }
+
+if ! trace --summary -e syscall:write ./program counts 1 >out 2>err; then
+    echo "refused here: $(head -n 1 err)"
+    exit 77
+fi
+has err "attached by perf events at sys_enter and sys_exit" "the way that was taken"
+
+# --- every call is counted or lost, and no stack is cut
+trace --summary -e 'syscall:write[fd == 3]' ./program counts 500 >out 2>err || fail "counts" err
+has err " 0 cut" "counts"
+awk '/events seen/ {
+    gsub(/,/, ""); seen = $2
+    for (i = 3; i <= NF; i++) {
+        if ($i == "counted") counted = $(i - 1)
+        if ($i == "lost") lost = $(i - 1)
+    }
+    exit !(seen == 2000 && counted > 0 && counted + lost == seen)
+}' err || fail "2,000 calls are counted or lost" err
+
+# --- few calls: all are there, with arguments, result, duration and stack
+trace -e 'syscall:openat[ret < 0]' ./program traps >out 2>err || fail "traps" err
+has out '= -1 ENOENT <' "result and duration"
+has err " 0 cut" "traps"
+trace -e syscall:exit_group ./program counts 1 >out 2>err || fail "exit_group" err
+has out "exit_group(status=0)" "a call that never returns"
+
+# --- tracepoints: fields, the kernel's filter, its frames
+trace -e 'tracepoint:sched:sched_process_exec[filename ~ "*/true"]' sh -c '/bin/true; /bin/ls /' >out 2>err ||
+    fail "a tracepoint" err
+same "events that pass the filter" "$(grep -c 'sched_process_exec(' out)" 1
+has out 'filename="/bin/true"' "a field"
+trace --user-only -e tracepoint:sched:sched_process_fork sh -c '/bin/true; /bin/true' >out 2>err || fail "fork" err
+has out "parent_comm=" "a fork"
+trace --no-stack -e 'syscall:write[fd == 3]' ./program counts 100 >out 2>err || fail "--no-stack" err
+has err "400 events seen" "--no-stack"
+
+# --- by itself where BPF is refused
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    drop='-bpf,-sys_admin'
+    if setpriv --bounding-set "$drop" --inh-caps "$drop" true 2>/dev/null; then
+        setpriv --bounding-set "$drop" --inh-caps "$drop" "$CAIRN" trace -e tracepoint:sched:sched_process_exec \
+            sh -c /bin/true >out 2>err || fail "without CAP_BPF" err
+        has err "attached by perf events at 1 tracepoint" "without CAP_BPF"
+    fi
+else
+    skip "without CAP_BPF" "it needs root and setpriv"
+fi
+
+# --- what it cannot
+trace -e uprobe:libc.so.6:fopen ./program counts 1 >out 2>err && fail "a uprobe by perf" out
+has err "by perf events system calls and tracepoints can be traced" "a uprobe by perf"
+finish "trace_perf: $n_checks checks"
