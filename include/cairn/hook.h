@@ -316,7 +316,7 @@ CAIRN_API int cairn_hook_slots(const char *name, void *replacement,
  * come
  *     go on to the function; those that come through such a slot, to the replacement
  * CAIRN_E_MISSING: the library was unloaded: nothing is to be restored
- * CAIRN_E_LIMIT: a thread was not seen outside of the padding within 20 ms: its jump stays, which
+ * CAIRN_E_LIMIT: a thread was not seen outside of the padding within 100 ms: its jump stays, which
  *     nothing leads to
  * CAIRN_E_ACCESS: the kernel lets nobody write the code any more
  * CAIRN_E_ARG: it was removed already

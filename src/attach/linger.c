@@ -1,21 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that sleeps tells its instruction pointer in /proc/PID/task/TID/syscall, as the last
- * number; of one that runs schedstat tells for how long it has: RUN_NS more, and it is past a jump.
+ * A thread that sleeps tells its instruction and stack pointer in /proc/PID/task/TID/syscall. If a
+ * signal handler interrupted the code, the code's address is on the stack above. Of one that runs
+ * schedstat tells for how long it has, as of the last tick: it is past a jump when that grew twice
+ * by RUN_NS, and no signal with a handler is blocked, as it is inside of one.
  */
 #include "attach/linger.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "proc/threads.h"
 
-enum { RUN_NS = 100000, NAP_MS = 1, PATH_BYTES = 64, TEXT_BYTES = 256 };
+enum {
+    RUN_NS = 100000,
+    RUNS = 2,
+    NAP_MS = 1,
+    PATH_BYTES = 64,
+    TEXT_BYTES = 4096, /* of status */
+    STACK_MAX = 1 << 20,
+    WORDS = 512
+};
+
+struct code {
+    int pid;
+    const uint64_t *vas;
+    size_t n;
+    uint64_t bytes;
+};
+
+struct thread {
+    int tid;
+    unsigned runs;
+    uint64_t ran_ns; /* at first, or when its last run was counted */
+};
 
 static bool read_text(int pid, int tid, const char *name, char text[TEXT_BYTES])
 {
@@ -28,12 +53,26 @@ static bool read_text(int pid, int tid, const char *name, char text[TEXT_BYTES])
     return done;
 }
 
-/* 0: it runs, or that is not told. */
-static uint64_t sleeps_at(int pid, int tid)
+/* The last two numbers. False: it runs, or that is not told. */
+static bool read_sleep(int pid, int tid, uint64_t *ret_sp, uint64_t *ret_ip)
 {
     char text[TEXT_BYTES];
-    const char *last = read_text(pid, tid, "syscall", text) ? strrchr(text, ' ') : NULL;
-    return last ? strtoull(last, NULL, 16) : 0;
+    char *last = read_text(pid, tid, "syscall", text) ? strrchr(text, ' ') : NULL;
+    if (!last)
+        return false;
+    *last = 0;
+    const char *sp = strrchr(text, ' ');
+    *ret_ip = strtoull(last + 1, NULL, 16);
+    *ret_sp = sp ? strtoull(sp, NULL, 16) : 0;
+    return *ret_ip != 0;
+}
+
+/* Of a line of status, a bit for each signal; all if that is not told. */
+static uint64_t read_signals(int pid, int tid, const char *line)
+{
+    char text[TEXT_BYTES];
+    const char *at = read_text(pid, tid, "status", text) ? strstr(text, line) : NULL;
+    return at ? strtoull(at + strlen(line), NULL, 16) : UINT64_MAX;
 }
 
 static uint64_t ran_ns(int pid, int tid)
@@ -42,43 +81,74 @@ static uint64_t ran_ns(int pid, int tid)
     return read_text(pid, tid, "schedstat", text) ? strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
-static bool is_in(uint64_t ip, const uint64_t *vas, size_t n, uint64_t bytes)
+static bool is_in(const struct code *code, uint64_t ip)
 {
-    for (size_t i = 0; i < n; i++)
-        if (ip >= vas[i] && ip - vas[i] < bytes)
+    for (size_t i = 0; i < code->n; i++)
+        if (ip >= code->vas[i] && ip - code->vas[i] < code->bytes)
             return true;
     return false;
+}
+
+/* From `sp` on, to where the stack ends. */
+static bool is_on_stack(const struct code *code, uint64_t sp)
+{
+    char path[PATH_BYTES];
+    uint64_t words[WORDS];
+    ssize_t got = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/mem", code->pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    for (uint64_t at = sp & ~(uint64_t)7; !found && at - sp < STACK_MAX; at += (uint64_t)got) {
+        got = pread(fd, words, sizeof words, (off_t)at);
+        if (got <= 0)
+            break;
+        for (size_t i = 0; i < (size_t)got / sizeof *words; i++)
+            found |= is_in(code, words[i]);
+    }
+    close(fd);
+    return found;
+}
+
+static bool is_away(const struct code *code, struct thread *thread)
+{
+    uint64_t sp, ip;
+    const uint64_t now = ran_ns(code->pid, thread->tid);
+    if (now == UINT64_MAX)
+        return true;
+    const uint64_t caught = read_signals(code->pid, thread->tid, "SigCgt:");
+    if (read_sleep(code->pid, thread->tid, &sp, &ip))
+        return !is_in(code, ip) && (!caught || !is_on_stack(code, sp));
+    if (now - thread->ran_ns < RUN_NS)
+        return false;
+    thread->ran_ns = now;
+    return ++thread->runs >= RUNS && !(caught & read_signals(code->pid, thread->tid, "SigBlk:"));
 }
 
 bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, int timeout_ms)
 {
     const uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * CAIRN_NS_PER_MS;
-    struct cairn_threads threads = {0};
-    if (cairn_threads_read(pid, &threads, NULL) < 0)
+    const struct code code = {pid, vas, n, bytes};
+    struct cairn_threads tids = {0};
+    if (cairn_threads_read(pid, &tids, NULL) < 0)
         return true; /* it has ended */
-    uint64_t *began = cairn_alloc(threads.n + 1, sizeof *began);
-    size_t left = began ? threads.n : SIZE_MAX;
-    for (size_t i = 0; began && i < threads.n; i++)
-        began[i] = ran_ns(pid, threads.tids[i]);
-    while (began && left) {
-        for (size_t i = 0; i < left;) {
-            int tid = threads.tids[i];
-            uint64_t ip = sleeps_at(pid, tid), now = ran_ns(pid, tid);
-            bool away =
-                ip ? !is_in(ip, vas, n, bytes) : now == UINT64_MAX || now - began[i] > RUN_NS;
-            if (away) { /* for good: what leads there is gone */
-                left--;
-                threads.tids[i] = threads.tids[left];
-                began[i] = began[left];
-            } else
+    struct thread *threads = cairn_alloc(tids.n + 1, sizeof *threads);
+    size_t left = threads ? tids.n : SIZE_MAX;
+    for (size_t i = 0; threads && i < tids.n; i++)
+        threads[i] = (struct thread){tids.tids[i], 0, ran_ns(pid, tids.tids[i])};
+    while (threads && left) {
+        for (size_t i = 0; i < left;)
+            if (is_away(&code, &threads[i])) /* for good: what leads there is gone */
+                threads[i] = threads[--left];
+            else
                 i++;
-        }
         if (left && cairn_now_ns() >= deadline_ns)
             break;
         if (left)
             nanosleep(&(struct timespec){.tv_nsec = NAP_MS * CAIRN_NS_PER_MS}, NULL);
     }
-    cairn_free(began);
-    cairn_threads_done(&threads);
+    cairn_free(threads);
+    cairn_threads_done(&tids);
     return left == 0;
 }

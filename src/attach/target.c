@@ -38,8 +38,8 @@ int cairn_target_read(const struct cairn_target_process *target, uint64_t va, vo
                       size, (unsigned long long)va);
 }
 
-int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
-                       size_t size, struct cairn_err *err)
+static int write_at(const struct cairn_target_process *target, uint64_t va, const void *bytes,
+                    size_t size, struct cairn_err *err)
 {
     ssize_t put;
     do
@@ -58,6 +58,23 @@ int cairn_target_write(const struct cairn_target_process *target, uint64_t va, c
                    "the kernel may forbid it (CONFIG_PROC_MEM_NO_FORCE, proc_mem.force_override"
                    "=never at its start)");
     return code;
+}
+
+/* Why not the bytes alone: embed/code.c. Interrupts divide the kernel's copy to there. */
+int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
+                       size_t size, struct cairn_err *err)
+{
+    enum { PAGE = 4096, CHUNK = 16, WORD = 8 };
+    uint8_t chunks[2 * CHUNK];
+    const size_t before = (size_t)(va % PAGE);
+    if (size > WORD || !before || before >= CHUNK)
+        return write_at(target, va, bytes, size, err);
+    const size_t all = before + size <= CHUNK ? CHUNK : 2 * CHUNK;
+    int result = cairn_target_read(target, va - before, chunks, all, err);
+    if (result < 0)
+        return result;
+    memcpy(chunks + before, bytes, size);
+    return write_at(target, va - before, chunks, all, err);
 }
 
 /* Its ELF file's kind; the program may be deleted, so it is asked by the link. */

@@ -102,16 +102,26 @@ static bool is_untouched(const struct cairn_embed_name *name, const struct pass 
            cairn_slots_is_code(&pass->loaded.image, now - pass->loaded.image.load_base);
 }
 
-static bool write_slot(struct pass *pass, const struct cairn_slot *slot,
-                       struct cairn_embed_record *record, uintptr_t now, uintptr_t value)
+/* Is it one that the counts are of? */
+static bool is_counted(const struct pass *pass, const struct cairn_embed_name *name,
+                       const struct cairn_slot *slot)
 {
+    return pass->hook && pass->hook->slots->name == name && is_meant(pass->hook->slots, pass, slot);
+}
+
+static bool write_slot(struct pass *pass, const struct cairn_embed_name *name,
+                       const struct cairn_slot *slot, struct cairn_embed_record *record,
+                       uintptr_t value)
+{
+    const uintptr_t now = atomic_load(record->place);
     pass->writer.is_read_only = !cairn_slots_is_writable(pass->info, slot->vaddr);
-    if (now != value && !cairn_word_write(&pass->writer, record->place, now, value)) {
+    if (now == value || cairn_word_write(&pass->writer, record->place, now, value))
+        return true;
+    if (is_counted(pass, name, slot)) {
         pass->counts->n_failed++;
         pass->counts->failed_va = (uintptr_t)record->place;
-        return false;
     }
-    return true;
+    return false;
 }
 
 static void note_other(struct pass *pass, const _Atomic(uintptr_t) *place)
@@ -134,7 +144,7 @@ static void release(struct pass *pass, struct cairn_embed_name *name,
 {
     const uintptr_t now = atomic_load(record->place);
     if (now == record->value)
-        (void)write_slot(pass, slot, record, now, record->before);
+        (void)write_slot(pass, name, slot, record, record->before);
     else if (!is_untouched(name, pass, slot, now))
         note_other(pass, record->place);
     forget(name, record);
@@ -146,18 +156,18 @@ static void store(struct pass *pass, struct cairn_embed_name *name, const struct
     const uintptr_t now = atomic_load(place);
     struct cairn_embed_record *record = find_record(name, place);
     const bool is_ours = record && now == record->value;
-    const bool is_counted = pass->hook && is_meant(pass->hook->slots, pass, slot);
+    const bool counts = is_counted(pass, name, slot);
     if (!is_ours && !is_untouched(name, pass, slot, now)) {
         if (record)
             record->pass = pass->number; /* the other tool may put our value back */
-        if (is_counted)
+        if (counts)
             note_other(pass, place);
         return;
     }
     if (!record) {
         record = cairn_array_add(&name->records, 1, sizeof *record);
         if (!record) {
-            pass->counts->n_failed++;
+            pass->counts->n_failed += counts;
             return;
         }
     }
@@ -165,9 +175,10 @@ static void store(struct pass *pass, struct cairn_embed_name *name, const struct
     record->pass = pass->number;
     if (!is_ours)
         record->before = record->value = now;
-    if (write_slot(pass, slot, record, now, (uintptr_t)hook->entry_va))
-        record->value = (uintptr_t)hook->entry_va;
-    pass->counts->n_slots += is_counted;
+    if (!write_slot(pass, name, slot, record, (uintptr_t)hook->entry_va))
+        return;
+    record->value = (uintptr_t)hook->entry_va;
+    pass->counts->n_slots += counts;
 }
 
 static int apply_slot(void *context, const struct cairn_slot *slot)

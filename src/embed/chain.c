@@ -53,9 +53,11 @@ static struct cairn_hook *take_removed(struct cairn_embed_chain *chain,
     const uint64_t next = next_of(wanted, false);
     for (struct cairn_hook **at = &chain->all; *at; at = &(*at)->older) {
         struct cairn_hook *hook = *at;
-        if (!hook->is_live && hook->slots == wanted->slots && next_of(hook, true) == next &&
+        if (!hook->is_live && hook->generation < CAIRN_EMBED_LAST_GENERATION &&
+            hook->slots == wanted->slots && next_of(hook, true) == next &&
             (is_gated ? hook->gate_va != 0 : hook->original_va == next)) {
             *at = hook->older;
+            hook->generation++;
             return hook;
         }
     }

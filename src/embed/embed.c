@@ -78,6 +78,23 @@ int cairn_embed_enter_or_fail(struct cairn_err *err)
     return CAIRN_E_ARG;
 }
 
+enum { GENERATION_LOW_BITS = 4, HIGH_SHIFT = 48 };
+
+struct cairn_hook *cairn_embed_handle(const struct cairn_hook *hook)
+{
+    const uint64_t low = hook->generation & ((1 << GENERATION_LOW_BITS) - 1);
+    const uint64_t high = hook->generation >> GENERATION_LOW_BITS;
+    return (struct cairn_hook *)(uintptr_t)((uintptr_t)hook | low | high << HIGH_SHIFT);
+}
+
+struct cairn_hook *cairn_embed_hook_of(struct cairn_hook *handle)
+{
+    const uint64_t low = (1 << GENERATION_LOW_BITS) - 1, high = (uint64_t)0xffff << HIGH_SHIFT;
+    const uintptr_t va = (uintptr_t)((uintptr_t)handle & ~low & ~high);
+    struct cairn_hook *hook = (struct cairn_hook *)va;
+    return hook->is_live && cairn_embed_handle(hook) == handle ? hook : NULL;
+}
+
 void *cairn_embed_alloc(size_t bytes)
 {
     static uint8_t *pool;

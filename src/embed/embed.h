@@ -48,7 +48,8 @@ struct cairn_hook {
     uint64_t gate_va;     /* a cell; 0: it has none */
     uint64_t thunk_va;    /* of a guard; 0: none was made yet */
     unsigned flags;
-    bool is_live; /* false: removed; a thread may still be in its replacement */
+    unsigned generation; /* of the handle: a removed hook is used again for another one */
+    bool is_live;        /* false: removed; a thread may still be in its replacement */
 };
 
 /* Enters the room: one thread at a time; a fork(2) of another thread waits. Not while dlsym(3) is
@@ -58,6 +59,13 @@ bool cairn_embed_enter(void);
 void cairn_embed_leave(void);
 /* The same with an error. */
 int cairn_embed_enter_or_fail(struct cairn_err *err);
+
+/* What the caller gets for a hook, with its generation in the bits that no address has: 4 below, 16
+ * above. A hook whose generations are used up is not used again. */
+enum { CAIRN_EMBED_LAST_GENERATION = (1 << 20) - 1 };
+struct cairn_hook *cairn_embed_handle(const struct cairn_hook *hook);
+/* NULL: the handle's hook was removed. */
+struct cairn_hook *cairn_embed_hook_of(struct cairn_hook *handle);
 
 /* Memory of the room, zeroed, never freed; NULL: there is none. */
 void *cairn_embed_alloc(size_t bytes);

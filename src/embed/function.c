@@ -71,7 +71,7 @@ static int hook_locked(const struct cairn_embed_memory *memory, void *function, 
                ? cairn_embed_site_divert(memory, site, err)
                : cairn_embed_fail_write(err, site->island_va);
     if (code == CAIRN_OK) {
-        *ret_hook = hook;
+        *ret_hook = cairn_embed_handle(hook);
         return CAIRN_OK;
     }
     hook->is_live = false;
@@ -103,10 +103,11 @@ int cairn_hook_function(void *function, void *replacement, unsigned flags, void 
     return code;
 }
 
-static int remove_locked(const struct cairn_embed_memory *memory, struct cairn_hook *hook,
+static int remove_locked(const struct cairn_embed_memory *memory, struct cairn_hook *handle,
                          struct cairn_err *err)
 {
-    if (!hook->is_live)
+    struct cairn_hook *hook = cairn_embed_hook_of(handle);
+    if (!hook)
         return cairn_fail(err, CAIRN_E_ARG, "hook: it was removed already");
     hook->is_live = false;
     if (hook->slots)

@@ -54,16 +54,27 @@ long cairn_embed_guard_enter(struct cairn_embed_guard_frame *frame, const void *
     while (mine->guard && was_left(innermost(mine), frame))
         mine->guard = (uintptr_t)innermost(mine)->outer;
     for (const struct cairn_embed_guard_frame *at = innermost(mine); at; at = at->outer)
-        if (at->hook == frame->hook)
+        if (at->hook == frame->hook && at->replacement == frame->replacement)
             return CAIRN_EMBED_INSIDE;
     frame->outer = innermost(mine);
     mine->guard = (uintptr_t)frame;
     return count_arguments(arguments);
 }
 
+/* It need not be the innermost one: a coroutine may have entered since, and left or not. Of a list
+ * that does not have it, an enter took it out. */
 void cairn_embed_guard_leave(struct cairn_embed_guard_frame *frame)
 {
-    cairn_mine()->guard = (uintptr_t)frame->outer;
+    struct cairn_mine *mine = cairn_mine();
+    if (innermost(mine) == frame) {
+        mine->guard = (uintptr_t)frame->outer;
+        return;
+    }
+    for (struct cairn_embed_guard_frame *at = innermost(mine); at; at = at->outer)
+        if (at->outer == frame) {
+            at->outer = frame->outer;
+            return;
+        }
 }
 
 /* The unwinder goes from the inside out: the frame is the innermost one. */

@@ -31,10 +31,10 @@ bool cairn_embed_plan_move(const struct cairn_embed_window *window, uint64_t ent
 
 int cairn_embed_fail_write(struct cairn_err *err, uint64_t va);
 
-enum { CAIRN_EMBED_AWAY_MS = 20 };
+enum { CAIRN_EMBED_AWAY_MS = 100 };
 
-/* Was each other thread seen outside of [va, va + n), after nothing led there any more? Waits
- * CAIRN_EMBED_AWAY_MS at most. */
-bool cairn_embed_are_away(uint64_t va, size_t n);
+/* Was each other thread seen outside of [va, va + n), after nothing led there any more? A thread
+ * whose signal handler will return there is not. Waits CAIRN_EMBED_AWAY_MS at most. */
+bool cairn_embed_are_away(const struct cairn_embed_memory *memory, uint64_t va, size_t n);
 
 #endif /* CAIRN_EMBED_PLAN_H */

@@ -219,7 +219,7 @@ static int restore_padding(const struct cairn_embed_memory *memory, struct cairn
     const struct cairn_hook_plan *plan = &site->plan;
     if (!site->has_pad || !has_own_padding(memory, site))
         return CAIRN_OK;
-    if (!cairn_embed_are_away(plan->pad_va, plan->pad_bytes)) {
+    if (!cairn_embed_are_away(memory, plan->pad_va, plan->pad_bytes)) {
         cairn_fail(err, CAIRN_E_LIMIT,
                    "%s: the padding at 0x%llx keeps its jump, which nothing leads to: a thread was "
                    "not seen elsewhere within %d ms",

@@ -102,7 +102,7 @@ static int say_none(const struct cairn_hook *hook, const struct cairn_embed_coun
     return CAIRN_E_MISSING;
 }
 
-/* The hook is in the chain, and not live yet. */
+/* The hook is in the chain, and not live yet. All slots that are meant, or none. */
 static int go_live(const struct cairn_embed_memory *memory, struct cairn_hook *hook,
                    struct cairn_err *err)
 {
@@ -113,11 +113,13 @@ static int go_live(const struct cairn_embed_memory *memory, struct cairn_hook *h
         return cairn_embed_fail_write(err, hook->gate_va);
     }
     cairn_embed_apply(hook, &counts);
-    if (counts.n_slots || hook->slots->later)
+    if (!counts.n_failed && (counts.n_slots || hook->slots->later))
         return CAIRN_OK;
+    const int code = say_none(hook, &counts, err);
     hook->is_live = false;
+    cairn_embed_apply(hook, &counts);
     (void)cairn_embed_chain_settle(memory, hook->chain);
-    return say_none(hook, &counts, err);
+    return code;
 }
 
 static int hook_locked(const struct cairn_embed_memory *memory, struct cairn_embed_name *name,
@@ -133,7 +135,7 @@ static int hook_locked(const struct cairn_embed_memory *memory, struct cairn_emb
         *ret_original = (void *)(uintptr_t)hook->original_va;
     int code = go_live(memory, hook, err);
     if (code == CAIRN_OK)
-        *ret_hook = hook;
+        *ret_hook = cairn_embed_handle(hook);
     else if (ret_original)
         *ret_original = before;
     return code;

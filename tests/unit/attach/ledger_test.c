@@ -165,6 +165,26 @@ static void damaged_notes_are_refused(void **state)
     cairn_target_close_process(&target);
 }
 
+/* Whole blocks are written there: neighbours stay. */
+static void bytes_near_the_start_of_a_page_are_written_alone(void **state)
+{
+    enum { PAGE = 4096, N = 64 };
+    struct cairn_target_process target = make_target();
+    struct cairn_err err;
+    uint8_t wanted[N], now[N];
+    (void)state;
+    memset(wanted, 0xcc, N);
+    assert_int_equal(cairn_target_write(&target, PAGE, wanted, N, &err), CAIRN_OK);
+    for (size_t at = 0; at < 24; at++)
+        for (size_t n = 1; n <= sizeof word; n++) {
+            memcpy(wanted + at, word, n);
+            assert_int_equal(cairn_target_write(&target, PAGE + at, word, n, &err), CAIRN_OK);
+            assert_int_equal(cairn_target_read(&target, PAGE, now, N, &err), CAIRN_OK);
+            assert_memory_equal(now, wanted, N);
+        }
+    cairn_target_close_process(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +192,7 @@ int main(void)
         cmocka_unit_test(bytes_beside_ours_stay_as_they_are),
         cmocka_unit_test(what_another_tool_wrote_is_left_alone),
         cmocka_unit_test(damaged_notes_are_refused),
+        cmocka_unit_test(bytes_near_the_start_of_a_page_are_written_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,13 @@ static void a_removed_hook_cannot_be_removed_again(void **state)
     struct cairn_hook *hook = hook_with(embed_one, hook_a, 0, &original_a);
     remove_hook(hook);
     assert_int_equal(cairn_hook_remove(hook, &err), CAIRN_E_ARG);
+    /* Nor does it remove the hook that came after it, in the same memory. */
+    struct cairn_hook *other = hook_with(embed_one, hook_b, 0, &original_b);
+    assert_int_equal(cairn_hook_remove(hook, &err), CAIRN_E_ARG);
+    memset(order, 0, sizeof order);
+    assert_int_equal(embed_one(1), plain + 1);
+    assert_string_equal(order, "b");
+    remove_hook(other);
 }
 
 static void write_code(const void *at, const void *bytes, size_t n)

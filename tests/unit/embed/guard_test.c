@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Guarded replacements: all arguments and results come through, and nothing comes twice. */
+#include "embed/guard.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -8,6 +10,7 @@
 
 #include <cairn/hook.h>
 
+#include "embed/embed.h"
 #include "support/apart.h"
 #include "support/test.h"
 
@@ -179,6 +182,28 @@ static void a_stack_that_ends_behind_the_arguments_is_not_left(void **state)
     munmap(stack, 8 * page);
 }
 
+/* Frames of two coroutines of one thread, on stacks that are apart. */
+static void coroutines_leave_in_any_order(void **state)
+{
+    enum { APART_BY = 1 << 18 };
+    _Alignas(16) static uint8_t stacks[2 * APART_BY];
+    static struct cairn_hook hooks[2];
+    long arguments[32];
+    struct cairn_embed_guard_frame *frames[] = {(void *)stacks, (void *)(stacks + APART_BY)};
+    (void)state;
+    for (unsigned first = 0; first < 2; first++)
+        for (unsigned leaves = 0; leaves < 2; leaves++) {
+            for (unsigned i = 0; i < 2; i++) {
+                frames[first ^ i]->hook = &hooks[first ^ i];
+                assert_true(cairn_embed_guard_enter(frames[first ^ i], arguments) > 0);
+            }
+            cairn_embed_guard_leave(frames[leaves]);
+            struct cairn_embed_guard_frame again = {.hook = &hooks[!leaves]};
+            assert_int_equal(cairn_embed_guard_enter(&again, arguments), CAIRN_EMBED_INSIDE);
+            cairn_embed_guard_leave(frames[!leaves]);
+        }
+}
+
 static struct cairn_hook *hook_of_deep;
 
 static int hook_deep(void **state)
@@ -202,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_and_results_come_through),
         cmocka_unit_test(structs_in_memory_are_returned),
+        cmocka_unit_test(coroutines_leave_in_any_order),
         OF_DEEP(what_a_replacement_calls_goes_to_the_original),
         OF_DEEP(a_replacement_that_is_left_by_longjmp_is_called_again),
         OF_DEEP(a_thread_that_ends_inside_leaves_nothing_behind),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of another process that have left a piece of code, or will come back there. */
+#include "attach/linger.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/test.h"
+
+enum { BYTES = 8, SHORT_MS = 30, LONG_MS = 20000 };
+
+static const uint64_t code_va = 0x123456789a8, other_va = 0x123456799a8;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+}
+
+/* The address is on its stack, as in the frame of a signal handler. */
+static pid_t start(bool has_handler, bool sleeps)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        volatile uint64_t saved = code_va + 1;
+        signal(SIGUSR1, has_handler ? on_signal : SIG_DFL);
+        if (write(ready[1], &byte, 1) != 1)
+            _exit(1);
+        while (saved)
+            if (sleeps)
+                pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_sleeper_comes_back_where_its_handler_was_called(void **state)
+{
+    (void)state;
+    const pid_t pid = start(true, true);
+    assert_true(cairn_linger_away(pid, &other_va, 1, BYTES, LONG_MS));
+    assert_false(cairn_linger_away(pid, &code_va, 1, BYTES, SHORT_MS));
+    end(pid);
+}
+
+static void one_that_runs_is_away_after_a_while(void **state)
+{
+    (void)state;
+    const pid_t pid = start(false, false);
+    assert_true(cairn_linger_away(pid, &other_va, 1, BYTES, LONG_MS));
+    end(pid);
+    assert_true(cairn_linger_away(pid, &other_va, 1, BYTES, SHORT_MS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sleeper_comes_back_where_its_handler_was_called),
+        cmocka_unit_test(one_that_runs_is_away_after_a_while),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
