@@ -160,6 +160,9 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
     if (code < 0)
         return code;
     points->sampler = *ret_sampler;
+    const struct cairn_targets *targets = &points->sampler->targets;
+    for (size_t i = 0; i < targets->n; i++)
+        (void)cairn_points_meet(points, (uint32_t)targets->items[i].pid); /* or at its first hit */
     return CAIRN_OK;
 }
 
@@ -173,6 +176,7 @@ void cairn_points_done(struct cairn_points *points)
     cairn_free(points->pending);
     cairn_table_done(&points->calls);
     cairn_table_done(&points->uids);
+    cairn_table_done(&points->looks);
     cairn_table_done(&points->sites);
 }
 

@@ -47,6 +47,10 @@ for pattern in '9t*' '*true'; do
     trace -e "tracepoint:task:task_rename[newcomm ~ \"$pattern\"]" sh -c './9true; :' >out 2>err || fail "$pattern" err
     same "names like $pattern" "$(grep -c 'newcomm="9true"' out)" 1
 done
+# --- a user is known of processes that have ended, too
+trace -e "tracepoint:task:task_rename[uid == $(id -u) && newcomm == \"9true\"]" sh -c './9true; :' >out 2>err ||
+    fail "uid" err
+same "events of a user" "$(grep -c 'newcomm="9true"' out)" 1
 trace --user-only -e tracepoint:sched:sched_process_fork sh -c '/bin/true; /bin/true' >out 2>err || fail "fork" err
 has out "parent_comm=" "a fork"
 trace --no-stack -e 'syscall:write[fd == 3]' ./program counts 100 >out 2>err || fail "--no-stack" err
