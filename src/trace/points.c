@@ -122,6 +122,8 @@ static int make_filter(struct cairn_points *points, size_t i, struct cairn_err *
         return cairn_fail_memory(err);
     if (out->size && out->size < FILTER_BYTES_MAX)
         points->items[i].filter = cairn_buffer_text(out);
+    else
+        points->user_filters = points->user_filters || out->size;
     return CAIRN_OK;
 }
 
@@ -183,9 +185,9 @@ void cairn_points_done(struct cairn_points *points)
 uint64_t cairn_points_lost(const struct cairn_points *points)
 {
     const struct cairn_perf *perf = &points->sampler->perf.events;
-    uint64_t n = points->n_lost;
+    uint64_t n = points->n_lost + points->sampler->perf.queue.n_bad;
     if (!cairn_perf_points_know_losses(perf)) /* before Linux 6.0: of all points, and mappings */
-        return n + cairn_perf_sampler_lost(&points->sampler->perf);
+        return points->n_lost + cairn_perf_sampler_lost(&points->sampler->perf);
     for (uint32_t i = 0; i < points->perf.n; i++)
         if (points->rows[i] != CAIRN_POINT_EXIT)
             n += cairn_perf_points_lost(perf, i);

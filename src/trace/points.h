@@ -51,7 +51,8 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
                       struct cairn_sampler **ret_sampler, struct cairn_err *err);
 void cairn_points_done(struct cairn_points *points); /* all-zero is fine */
 
-/* Events that no record came of, as far as the kernel tells; of the end. */
+/* Events that no record came of, as far as the kernel tells, and records that there was no room for
+ * here; of the end. */
 uint64_t cairn_points_lost(const struct cairn_points *points);
 
 /* How it was attached, and what that costs. */
