@@ -39,7 +39,7 @@ static struct cairn_plain_pending *get_call(struct cairn_points *points, uint32_
         cairn_free(call);
         return NULL;
     }
-    call->event.event.stack.tid = tid;
+    call->tid = tid;
     points->pending[points->n_pending++] = call;
     return call;
 }
@@ -54,7 +54,7 @@ static void drop_call(struct cairn_points *points, uint32_t tid)
     struct cairn_plain_pending *last = points->pending[--points->n_pending];
     if (gone != last) {
         points->pending[number - 1] = last;
-        (void)cairn_table_set(&points->calls, last->event.event.stack.tid, number);
+        (void)cairn_table_set(&points->calls, last->tid, number);
     }
     cairn_table_remove(&points->calls, tid);
     cairn_free(gone);
@@ -317,12 +317,31 @@ static int on_fork(struct cairn_points *points, const struct cairn_perf_record *
     return code == CAIRN_OK ? cairn_table_set(&points->uids, record->pid, uid) : code;
 }
 
+/* A thread that calls execve(2) has the number of its process from then on, and comes back by it.
+ * The user may be another one. */
+static int on_exec(struct cairn_points *points, const struct cairn_perf_record *record)
+{
+    cairn_table_remove(&points->looks, record->pid);
+    for (size_t i = 0; i < points->n_pending; i++) {
+        struct cairn_plain_pending *call = points->pending[i];
+        if (!call->is_event || call->event.event.stack.pid != record->pid ||
+            call->tid == record->tid)
+            continue;
+        cairn_table_remove(&points->calls, call->tid);
+        call->tid = record->tid;
+        return cairn_table_set(&points->calls, call->tid, (uint32_t)i + 1);
+    }
+    return CAIRN_OK;
+}
+
 int cairn_points_take(void *ctx, const struct cairn_perf_record *record)
 {
     struct cairn_points *points = ctx;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         return on_sample(points, record);
+    case PERF_RECORD_COMM:
+        return record->misc & PERF_RECORD_MISC_COMM_EXEC ? on_exec(points, record) : CAIRN_OK;
     case PERF_RECORD_FORK:
         return on_fork(points, record);
     case PERF_RECORD_EXIT:

@@ -36,6 +36,27 @@ has err " 0 cut" "traps"
 trace -e syscall:exit_group ./program counts 1 >out 2>err || fail "exit_group" err
 has out "exit_group(status=0)" "a call that never returns"
 
+# --- execve(2) by another thread than the first one, which it comes back as
+cat >calls.c <<'EOF'
+#include <pthread.h>
+#include <unistd.h>
+static void *run(void *arg)
+{
+    execl("/bin/true", "true", (char *)0);
+    return arg;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, run, 0);
+    pause();
+}
+EOF
+cc -pthread -o calls calls.c || exit 1
+trace -e syscall:execve ./calls >out 2>err || fail "execve of a thread" err
+has out "execve(" "execve of a thread"
+has out "= 0 <" "the result of execve of a thread"
+
 # --- tracepoints: fields, the kernel's filter, its frames
 trace -e 'tracepoint:sched:sched_process_exec[filename ~ "*/true"]' sh -c '/bin/true; /bin/ls /' >out 2>err ||
     fail "a tracepoint" err
