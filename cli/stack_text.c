@@ -164,20 +164,29 @@ static void put_frame(struct cairn_buffer *out, const struct cairn_profile *prof
     cairn_buffer_printf(out, "%s\n", note);
 }
 
-/* What a frame of an interpreter is, for people. */
+static const char *language_of(const struct cairn_profile *profile, uint32_t frame)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    return cairn_profile_frame(profile, frame, &info) == CAIRN_OK &&
+                   info.language == CAIRN_LANGUAGE_LUA
+               ? "Lua"
+               : "interpreter";
+}
+
+/* What a frame of an interpreter is, behind its language, for people. */
 static const char *guest_word(const struct cairn_snapshot_frame *frame)
 {
     switch (frame->guest_kind) {
     case CAIRN_GUEST_C:
-        return "Lua's C function";
+        return "'s C function";
     case CAIRN_GUEST_HOOK:
-        return "Lua, hook";
+        return ", hook";
     case CAIRN_GUEST_FINALIZER:
-        return "Lua, finalizer";
+        return ", finalizer";
     case CAIRN_GUEST_TRACE:
-        return frame->is_about ? "Lua, compiled, about" : "Lua, compiled";
+        return frame->is_about ? ", compiled, about" : ", compiled";
     default:
-        return "Lua";
+        return "";
     }
 }
 
@@ -199,8 +208,8 @@ static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profil
     else if (frame->signal)
         snprintf(note, sizeof note, "  (signal handler called)");
     else if (frame->is_guest)
-        snprintf(note, sizeof note, "  (%s%s)", guest_word(frame),
-                 frame->is_tail_called ? ", tail call" : "");
+        snprintf(note, sizeof note, "  (%s%s%s)", language_of(profile, frame->frame),
+                 guest_word(frame), frame->is_tail_called ? ", tail call" : "");
     put_frame(out, profile, frame->frame, tag, frame->ip, note);
 }
 

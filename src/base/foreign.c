@@ -312,6 +312,7 @@ static long stat_for_caller(uint8_t *io, int folder, int *ret_fd)
     struct looked looked;
     (void)ret_fd;
     memcpy(&wish, io, sizeof wish);
+    memset(&looked, 0, sizeof looked); /* its padding goes to the caller, too */
     long path_fd = find(io, &wish, folder);
     if (path_fd < 0)
         return path_fd == -IS_SILENT ? -ETIMEDOUT : path_fd;

@@ -17,6 +17,7 @@ enum { PAGE = 4096, PAGES_AT_ONCE = 16, DATA_OFF = 64 };
 /* What the helper is asked for; the bytes lie in io from DATA_OFF on. */
 struct wish {
     int pid;
+    int reserved; /* no padding: it would bring bytes of our stack to the helper */
     uint64_t va;
     uint64_t size;
 };

@@ -44,8 +44,12 @@ static int open_one(struct cairn_perf *perf, const struct cairn_perf_points *poi
     struct perf_event_attr attr;
     const struct cairn_perf_point *point = &points->items[number];
     cairn_perf_describe_point(&perf->attr, point, &attr);
-    int fd = (int)syscall(SYS_perf_event_open, &attr, whom, perf->cpus[cpu], -1,
-                          PERF_FLAG_FD_CLOEXEC | perf->flags);
+    const unsigned long flags = PERF_FLAG_FD_CLOEXEC | perf->flags;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, whom, perf->cpus[cpu], -1, flags);
+    if (fd < 0 && errno == EMFILE && perf->n_clocks) { /* as for the events beside them */
+        cairn_perf_close_clocks(perf);
+        fd = (int)syscall(SYS_perf_event_open, &attr, whom, perf->cpus[cpu], -1, flags);
+    }
     if (fd < 0)
         return errno == ESRCH || errno == ENODEV ? 0 : -errno;
     set_filter(point, fd);

@@ -32,7 +32,7 @@ struct cairn_perf_points {
     const struct cairn_perf_point *items;
     size_t n;
     bool no_stacks; /* no point has a copy */
-    /* Each sample, fork, exit and loss, in the order of time; a negative answer ends it. */
+    /* Each sample, name, fork, exit and loss, in the order of time; a negative answer ends it. */
     cairn_perf_point_fn on_record;
     void *ctx;
 };

@@ -261,8 +261,9 @@ static bool is_of_process(const struct cairn_perf_record *record)
 
 static bool is_for_points(const struct cairn_perf_record *record)
 {
-    return record->type == PERF_RECORD_SAMPLE || record->type == PERF_RECORD_FORK ||
-           record->type == PERF_RECORD_EXIT || record->type == PERF_RECORD_LOST;
+    return record->type == PERF_RECORD_SAMPLE || record->type == PERF_RECORD_COMM ||
+           record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT ||
+           record->type == PERF_RECORD_LOST;
 }
 
 static int on_record(void *ctx, const struct cairn_perf_record *record)

@@ -19,6 +19,13 @@ static bool is_plain_text(const char *text)
     return true;
 }
 
+/* The kernel takes a pattern that begins with a digit for a whole text, and looks for the end of
+ * "*text" where a field ends that has one size, not where its text does. */
+static bool is_pattern_there(const char *pattern, const struct cairn_field *field)
+{
+    return !isdigit((unsigned char)*pattern) && (field->is_dynamic || *pattern != '*');
+}
+
 /* The kernel cuts a number to the field's size: only what fits means the same there. */
 static bool fits(const struct cairn_field *field, int64_t value)
 {
@@ -37,7 +44,8 @@ static bool put_comparison(const struct cairn_trace_filter_node *node,
     const char *name = call->args[node->field].name;
     if (node->is_text || node->kind == CAIRN_FILTER_MATCH) {
         if (call->args[node->field].kind != CAIRN_KIND_TEXT || !is_plain_text(node->text) ||
-            (node->kind != CAIRN_FILTER_MATCH && strpbrk(node->text, "*?")))
+            (node->kind == CAIRN_FILTER_MATCH ? !is_pattern_there(node->text, field)
+                                              : strpbrk(node->text, "*?") != NULL))
             return false;
         cairn_buffer_printf(out, "%s%s\"%s\"", name,
                             node->kind == CAIRN_FILTER_MATCH ? "~" : operators[node->op],

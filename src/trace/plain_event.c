@@ -77,22 +77,34 @@ static size_t read_memory(const struct cairn_plain_memory *memory, uint64_t va, 
     return n;
 }
 
-/* A text up to its NUL: the page behind may not be there. */
+/* A text up to its NUL: the page behind may not be there, and the copy may end within it. */
 static uint16_t read_text(const struct cairn_plain_memory *memory, uint64_t va, char *to,
                           bool *io_late)
 {
-    size_t n = PAGE - va % PAGE;
-    if (n > CAIRN_TRACE_TEXT_BYTES)
-        n = CAIRN_TRACE_TEXT_BYTES;
-    size_t got = read_memory(memory, va, to, n, io_late);
-    if (got == n && n < CAIRN_TRACE_TEXT_BYTES && !memchr(to, '\0', got))
-        got += read_memory(memory, va + n, to + n, CAIRN_TRACE_TEXT_BYTES - n, io_late);
-    const char *end = memchr(to, '\0', got);
+    const char *end = NULL;
+    size_t got = 0, part = 1;
+    while (got < CAIRN_TRACE_TEXT_BYTES && part && !end) {
+        size_t n = PAGE - (va + got) % PAGE;
+        if (n > CAIRN_TRACE_TEXT_BYTES - got)
+            n = CAIRN_TRACE_TEXT_BYTES - got;
+        part = read_memory(memory, va + got, to + got, n, io_late);
+        end = memchr(to + got, '\0', part);
+        got += part;
+    }
     if (!got)
         return CAIRN_TRACE_NO_TEXT;
     if (!end)
         to[got - 1] = '\0';
     return (uint16_t)(end ? end - to + 1 : (ptrdiff_t)got);
+}
+
+/* All of them, or not: the copy may end within. */
+static bool read_bytes(const struct cairn_plain_memory *memory, uint64_t va, uint8_t *to,
+                       size_t size, bool *io_late)
+{
+    const size_t got = read_memory(memory, va, to, size, io_late);
+    return got == size ||
+           (got && read_memory(memory, va + got, to + got, size - got, io_late) == size - got);
 }
 
 static void take_data(struct cairn_plain_pending *pending, const struct cairn_bpf_call *row,
@@ -110,8 +122,7 @@ static void take_data(struct cairn_plain_pending *pending, const struct cairn_bp
         return;
     if (n > CAIRN_TRACE_DATA_BYTES)
         n = CAIRN_TRACE_DATA_BYTES;
-    if (read_memory(memory, event->args[arg - 1], pending->event.payload.data, (size_t)n,
-                    &is_late) == (size_t)n)
+    if (read_bytes(memory, event->args[arg - 1], pending->event.payload.data, (size_t)n, &is_late))
         pending->event.payload.n_data = (uint16_t)n;
     event->late |= (uint8_t)(is_late << (arg - 1));
 }

@@ -15,6 +15,7 @@ struct cairn_plain_pending {
     bool is_event;      /* the call is traced */
     bool is_complete;   /* it is to be reported */
     bool maps, renames; /* it may map code, or give the thread a name */
+    uint32_t tid;       /* whose it is now: execve(2) may have changed it within the call */
     uint64_t n_gaps;    /* losses before it began, where losses are told of */
     uint64_t looked_ns; /* when name and user were read; 0: never */
     char comm[16];

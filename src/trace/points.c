@@ -122,6 +122,8 @@ static int make_filter(struct cairn_points *points, size_t i, struct cairn_err *
         return cairn_fail_memory(err);
     if (out->size && out->size < FILTER_BYTES_MAX)
         points->items[i].filter = cairn_buffer_text(out);
+    else
+        points->user_filters = points->user_filters || out->size;
     return CAIRN_OK;
 }
 
@@ -160,6 +162,9 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
     if (code < 0)
         return code;
     points->sampler = *ret_sampler;
+    const struct cairn_targets *targets = &points->sampler->targets;
+    for (size_t i = 0; i < targets->n; i++)
+        (void)cairn_points_meet(points, (uint32_t)targets->items[i].pid); /* or at its first hit */
     return CAIRN_OK;
 }
 
@@ -173,15 +178,16 @@ void cairn_points_done(struct cairn_points *points)
     cairn_free(points->pending);
     cairn_table_done(&points->calls);
     cairn_table_done(&points->uids);
+    cairn_table_done(&points->looks);
     cairn_table_done(&points->sites);
 }
 
 uint64_t cairn_points_lost(const struct cairn_points *points)
 {
     const struct cairn_perf *perf = &points->sampler->perf.events;
-    uint64_t n = points->n_lost;
+    uint64_t n = points->n_lost + points->sampler->perf.queue.n_bad;
     if (!cairn_perf_points_know_losses(perf)) /* before Linux 6.0: of all points, and mappings */
-        return n + cairn_perf_sampler_lost(&points->sampler->perf);
+        return points->n_lost + cairn_perf_sampler_lost(&points->sampler->perf);
     for (uint32_t i = 0; i < points->perf.n; i++)
         if (points->rows[i] != CAIRN_POINT_EXIT)
             n += cairn_perf_points_lost(perf, i);

@@ -33,7 +33,8 @@ struct cairn_points {
     struct cairn_table calls;              /* tid -> 1 + number of `pending` */
     struct cairn_plain_pending **pending;
     size_t n_pending, cap_pending;
-    struct cairn_table uids;  /* pid -> user */
+    struct cairn_table uids;  /* pid -> user; UINT32_MAX: unknown */
+    struct cairn_table looks; /* pid -> when it was looked for, ms */
     struct cairn_table sites; /* of instructions that make calls: is it int 0x80? */
     uint64_t n_seen, n_filtered, n_lost;
     uint64_t n_gaps; /* losses that were told of */
@@ -50,11 +51,16 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
                       struct cairn_sampler **ret_sampler, struct cairn_err *err);
 void cairn_points_done(struct cairn_points *points); /* all-zero is fine */
 
-/* Events that no record came of, as far as the kernel tells; of the end. */
+/* Events that no record came of, as far as the kernel tells, and records that there was no room for
+ * here; of the end. */
 uint64_t cairn_points_lost(const struct cairn_points *points);
 
 /* How it was attached, and what that costs. */
 void cairn_points_say(const struct cairn_points *points, struct cairn_buffer *out);
+
+/* A process that is traced from the start on: who its user is, for it may end soon. CAIRN_OK or
+ * CAIRN_E_NOMEM. */
+int cairn_points_meet(struct cairn_points *points, uint32_t pid);
 
 /* One record, in the order of time. For cairn_perf_points. */
 int cairn_points_take(void *ctx, const struct cairn_perf_record *record);

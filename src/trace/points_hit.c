@@ -14,11 +14,10 @@
 enum {
     COMMON_BYTES = 8, /* of each record; `long id` is behind them */
     INT_80_BYTES = 2, /* cd 80 */
-    NO_UID = -1
+    NO_UID = -1,
+    LOOK_MS = 20,       /* a user may change in a call that is not traced */
+    SITES_MAX = 1 << 16 /* then all are looked at again: processes come and go without end */
 };
-
-/* A user may change in a call that is not traced. */
-static const uint64_t LOOK_NS = 20000000;
 
 static struct cairn_plain_pending *find_call(const struct cairn_points *points, uint32_t tid)
 {
@@ -40,7 +39,7 @@ static struct cairn_plain_pending *get_call(struct cairn_points *points, uint32_
         cairn_free(call);
         return NULL;
     }
-    call->event.event.stack.tid = tid;
+    call->tid = tid;
     points->pending[points->n_pending++] = call;
     return call;
 }
@@ -55,37 +54,53 @@ static void drop_call(struct cairn_points *points, uint32_t tid)
     struct cairn_plain_pending *last = points->pending[--points->n_pending];
     if (gone != last) {
         points->pending[number - 1] = last;
-        (void)cairn_table_set(&points->calls, last->event.event.stack.tid, number);
+        (void)cairn_table_set(&points->calls, last->tid, number);
     }
     cairn_table_remove(&points->calls, tid);
     cairn_free(gone);
+}
+
+/* The user, who is looked for again only a moment later: hits come by the thousand. */
+static int look_at_user(struct cairn_points *points, uint32_t pid, uint64_t time_ns,
+                        uint32_t *ret_uid)
+{
+    struct cairn_process_status status;
+    const uint32_t now_ms = (uint32_t)(time_ns / 1000000);
+    uint32_t looked_ms;
+    if (!cairn_table_find(&points->uids, pid, ret_uid))
+        *ret_uid = (uint32_t)NO_UID;
+    if (cairn_table_find(&points->looks, pid, &looked_ms) && now_ms - looked_ms < LOOK_MS)
+        return CAIRN_OK;
+    if (cairn_process_status((int)pid, &status, NULL) == CAIRN_OK)
+        *ret_uid = status.uid;
+    if (cairn_table_set(&points->looks, pid, now_ms) < 0)
+        return CAIRN_E_NOMEM;
+    return cairn_table_set(&points->uids, pid, *ret_uid);
+}
+
+int cairn_points_meet(struct cairn_points *points, uint32_t pid)
+{
+    uint32_t uid;
+    return look_at_user(points, pid, 0, &uid);
 }
 
 /* Name and user of the thread. */
 static int look_at_owner(struct cairn_points *points, const struct cairn_perf_record *record,
                          struct cairn_plain_pending *call)
 {
-    struct cairn_process_status status;
     struct cairn_collect *collect = &points->sampler->collect;
     const char *name = cairn_collect_thread_name(collect, (int)record->pid, (int)record->tid);
     memset(call->comm, 0, sizeof call->comm);
     memcpy(call->comm, name, strnlen(name, sizeof call->comm - 1));
-    if (call->looked_ns && record->time_ns - call->looked_ns < LOOK_NS)
-        return CAIRN_OK;
-    call->looked_ns = record->time_ns;
-    if (cairn_process_status((int)record->pid, &status, NULL) == CAIRN_OK)
-        call->uid = status.uid;
-    else if (!cairn_table_find(&points->uids, record->pid, &call->uid))
-        call->uid = (uint32_t)NO_UID;
-    return call->uid == (uint32_t)NO_UID ? CAIRN_OK
-                                         : cairn_table_set(&points->uids, record->pid, call->uid);
+    return look_at_user(points, record->pid, record->time_ns, &call->uid);
 }
 
 /* A 64-bit program, too, may call by int 0x80. Its instruction is there as long as the program. */
 static bool is_int_80(struct cairn_points *points, const struct cairn_perf_record *record)
 {
     uint8_t bytes[INT_80_BYTES] = {0};
-    const uint64_t ip = record->regs.ip, key = (uint64_t)record->pid << 48 ^ ip;
+    /* no two processes have the same one at an address */
+    const uint64_t ip = record->regs.ip, key = record->pid * UINT64_C(0x9e3779b97f4a7c15) ^ ip;
     uint32_t known;
     if (record->regs.machine != EM_X86_64)
         return false;
@@ -94,6 +109,10 @@ static bool is_int_80(struct cairn_points *points, const struct cairn_perf_recor
     if (cairn_plain_read((int)record->tid, ip - INT_80_BYTES, bytes, sizeof bytes) < sizeof bytes)
         return false;
     known = bytes[0] == 0xcd && bytes[1] == 0x80;
+    if (points->sites.n >= SITES_MAX) {
+        cairn_table_done(&points->sites);
+        points->sites = (struct cairn_table){0};
+    }
     (void)cairn_table_set(&points->sites, key, known);
     return known;
 }
@@ -225,12 +244,7 @@ static int on_point(struct cairn_points *points, const struct cairn_perf_record 
     static const struct cairn_stopped_call none;
     const struct cairn_bpf_call *wanted = &points->spec->calls[row];
     struct cairn_plain_pending call = {0};
-    struct cairn_plain_pending *of = find_call(points, record->tid);
     bool holds;
-    if (of) {
-        call.looked_ns = of->looked_ns;
-        call.uid = of->uid;
-    }
     int code = begin(points, record, cpu, row, &none, &call, &holds);
     if (code < 0 || !holds)
         return code;
@@ -265,11 +279,20 @@ static int on_sample(struct cairn_points *points, const struct cairn_perf_record
                                    : on_point(points, record, cpu, row);
 }
 
+/* The number may be another process's next. */
+static void forget_user(struct cairn_points *points, uint32_t pid)
+{
+    cairn_table_remove(&points->uids, pid);
+    cairn_table_remove(&points->looks, pid);
+}
+
 /* The call that was under way has no result. */
 static int on_end(struct cairn_points *points, const struct cairn_perf_record *record)
 {
     struct cairn_plain_pending *call = find_call(points, record->tid);
     int code = CAIRN_OK;
+    if (record->pid == record->tid)
+        forget_user(points, record->pid);
     if (!call)
         return CAIRN_OK;
     if (call->is_event) {
@@ -283,13 +306,32 @@ static int on_end(struct cairn_points *points, const struct cairn_perf_record *r
     return code;
 }
 
+/* A child has its parent's user, and may have ended before its first hit is read. */
 static int on_fork(struct cairn_points *points, const struct cairn_perf_record *record)
 {
     uint32_t uid;
-    if (record->pid == record->parent_pid ||
-        !cairn_table_find(&points->uids, record->parent_pid, &uid))
+    if (record->pid == record->parent_pid)
         return CAIRN_OK;
-    return cairn_table_set(&points->uids, record->pid, uid);
+    forget_user(points, record->pid);
+    int code = look_at_user(points, record->parent_pid, record->time_ns, &uid);
+    return code == CAIRN_OK ? cairn_table_set(&points->uids, record->pid, uid) : code;
+}
+
+/* A thread that calls execve(2) has the number of its process from then on, and comes back by it.
+ * The user may be another one. */
+static int on_exec(struct cairn_points *points, const struct cairn_perf_record *record)
+{
+    cairn_table_remove(&points->looks, record->pid);
+    for (size_t i = 0; i < points->n_pending; i++) {
+        struct cairn_plain_pending *call = points->pending[i];
+        if (!call->is_event || call->event.event.stack.pid != record->pid ||
+            call->tid == record->tid)
+            continue;
+        cairn_table_remove(&points->calls, call->tid);
+        call->tid = record->tid;
+        return cairn_table_set(&points->calls, call->tid, (uint32_t)i + 1);
+    }
+    return CAIRN_OK;
 }
 
 int cairn_points_take(void *ctx, const struct cairn_perf_record *record)
@@ -298,6 +340,8 @@ int cairn_points_take(void *ctx, const struct cairn_perf_record *record)
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         return on_sample(points, record);
+    case PERF_RECORD_COMM:
+        return record->misc & PERF_RECORD_MISC_COMM_EXEC ? on_exec(points, record) : CAIRN_OK;
     case PERF_RECORD_FORK:
         return on_fork(points, record);
     case PERF_RECORD_EXIT:

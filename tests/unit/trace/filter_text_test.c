@@ -7,7 +7,8 @@
 
 static const char format[] = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
                              "\tfield:int prio;\toffset:24;\tsize:4;\tsigned:1;\n"
-                             "\tfield:unsigned char kind;\toffset:28;\tsize:1;\tsigned:0;\n";
+                             "\tfield:unsigned char kind;\toffset:28;\tsize:1;\tsigned:0;\n"
+                             "\tfield:__data_loc char[] file;\toffset:32;\tsize:4;\tsigned:0;\n";
 
 /* What the kernel is given; `*ret_all`: there is no more. */
 static void text_of(const char *filter_text, char *ret_text, bool *ret_all)
@@ -69,11 +70,34 @@ static void texts_are_given_if_they_need_no_quotes(void **state)
     assert_false(all);
 }
 
+/* "9t*" would be a whole text there, and "*sh" be looked for at the end of all 16 bytes. */
+static void patterns_are_given_if_the_kernel_matches_as_we_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *filter, *text;
+    } rows[] = {
+        {"comm ~ \"9t*\"", ""},
+        {"file ~ \"9t*\"", ""},
+        {"comm ~ \"*sh\"", ""},
+        {"file ~ \"*/sh\"", "file~\"*/sh\""},
+        {"comm ~ \"?sh\"", "comm~\"?sh\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        bool all;
+        text_of(rows[i].filter, text, &all);
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(all, *text != '\0');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernel_is_given_what_its_language_has),
         cmocka_unit_test(texts_are_given_if_they_need_no_quotes),
+        cmocka_unit_test(patterns_are_given_if_the_kernel_matches_as_we_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
