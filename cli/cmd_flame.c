@@ -287,6 +287,7 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
                                          .source_ctx = &m->source,
                                          .lines = m->lines.lines,
                                          .n_lines = m->lines.n,
+                                         .guest = f->guest,
                                          .lines_start_ns = m->lines.start_ns};
     rc = cli_flame_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
@@ -328,10 +329,8 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
         m->heap = f->inputs[0];
     if (rc == CAIRN_OK && m->heap)
         rc = cli_flame_lines_read(m->heap, f->inputs[1] != NULL, m->profile, &m->lines, err);
-    if (rc == CAIRN_OK)
+    if (rc == CAIRN_OK && !is_page) /* a page has a switch for them */
         rc = cairn_profile_view_guests(m->profile, f->guest, err);
-    if (rc == CAIRN_OK && m->old)
-        rc = cairn_profile_view_guests(m->old, f->guest, err);
     return rc;
 }
 
