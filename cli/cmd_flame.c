@@ -30,6 +30,7 @@ enum option {
     OPTION_WIDTH,
     OPTION_NO_OPEN,
     OPTION_GUEST,
+    OPTION_LABEL,
     OPTION_SELECT,
     OPTION_FORCE = OPTION_SELECT + CLI_N_SELECT,
     OPTION_VERBOSE
@@ -76,6 +77,7 @@ static const struct cli_option options[] = {
                         .help = "html: open no browser; without this one is opened when run on a "
                                 "terminal of a desktop"},
     [OPTION_GUEST] = CLI_GUEST_ROW("fold"),
+    [OPTION_LABEL] = CLI_LABEL_ROW,
     CLI_SELECT_ROWS(OPTION_SELECT),
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
@@ -92,6 +94,7 @@ struct flame {
     double min_percent;
     uint64_t width;
     enum cairn_guest_view guest;
+    struct cli_list labels;
     struct cli_select select;
     int verbosity;
     const char *old; /* NULL: nothing is compared */
@@ -149,6 +152,8 @@ static bool take_option(struct flame *f, int option, const char *value)
         return set_format(f, value);
     case OPTION_GUEST:
         return cli_guest_take(f->args, value, &f->guest);
+    case OPTION_LABEL:
+        return cli_labels_take(f->args, value, &f->labels);
     case OPTION_DIFF:
         f->old = value;
         return true;
@@ -267,6 +272,14 @@ static int describe(const struct cairn_profile *profile, bool joined, const char
     return b->failed ? cairn_fail(err, CAIRN_E_NOMEM, "no memory left") : CAIRN_OK;
 }
 
+static void say_if_empty(const struct flame *f, const struct cairn_profile *profile)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(profile, &stats);
+    if (stats.n_samples == 0)
+        cli_say("no sample has the label%s of --label", f->labels.n > 1 ? "s" : "");
+}
+
 static int draw(const struct flame *f, struct material *m, struct cairn_err *err)
 {
     int rc = describe(m->profile, f->inputs[1] != NULL, m->lines.quality, &m->quality, err);
@@ -287,6 +300,7 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
                                          .source_ctx = &m->source,
                                          .lines = m->lines.lines,
                                          .n_lines = m->lines.n,
+                                         .guest = f->guest,
                                          .lines_start_ns = m->lines.start_ns};
     rc = cli_flame_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
@@ -302,6 +316,8 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
                 m->source.n_missing + m->source.n_found);
     if (m->heap && f->format == CAIRN_PICTURE_HTML && !m->lines.n)
         cli_say("%s: no line over time: it has a point a second, and there is only one", m->heap);
+    if (f->labels.n)
+        say_if_empty(f, m->profile);
     cli_say_unnamed(m->profile, f->inputs[0]);
     if (f->old)
         cli_steps_say("before: ", &m->old_steps);
@@ -329,9 +345,11 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     if (rc == CAIRN_OK && m->heap)
         rc = cli_flame_lines_read(m->heap, f->inputs[1] != NULL, m->profile, &m->lines, err);
     if (rc == CAIRN_OK)
-        rc = cairn_profile_view_guests(m->profile, f->guest, err);
+        rc = cli_labels_keep(&f->labels, m->profile, err);
     if (rc == CAIRN_OK && m->old)
-        rc = cairn_profile_view_guests(m->old, f->guest, err);
+        rc = cli_labels_keep(&f->labels, m->old, err);
+    if (rc == CAIRN_OK && !is_page) /* a page has a switch for them */
+        rc = cairn_profile_view_guests(m->profile, f->guest, err);
     return rc;
 }
 
@@ -396,6 +414,7 @@ static int run(struct cli_args *args)
     struct flame f = {.args = args, .select = {.args = args}};
     int status = parse_and_run(&f, args);
     cli_select_done(&f.select);
+    cli_list_done(&f.labels);
     return status;
 }
 

@@ -87,10 +87,9 @@ static int write_output(struct job *job, const char *quality, struct cairn_err *
     if (job->asked.result != CLI_RESULT_RAW)
         code = cli_namer_name_sampled(&job->asked.symbols, &job->asked.symbol_dirs,
                                       pid_to_name(job), job->sampler, job->profile, err);
-    if (code == CAIRN_OK && job->asked.result != CLI_RESULT_RAW)
-        code = cairn_profile_view_guests(job->profile, job->asked.guest, err);
     if (code == CAIRN_OK)
-        code = cli_result_write(job->asked.result, job->profile, quality, job->output, err);
+        code = cli_result_write(job->asked.result, job->asked.guest, job->profile, quality,
+                                job->output, err);
     struct cli_output *output = job->output;
     job->output = NULL;
     if (code == CAIRN_OK)

@@ -250,12 +250,8 @@ static int write_profile(struct job *job, struct cairn_err *err)
         snprintf(subtitle + n, sizeof subtitle - (size_t)n, ", %llu coroutines",
                  (unsigned long long)job->n_coroutines);
     job->output = NULL;
-    int code = job->wish.result == CLI_RESULT_RAW
-                   ? CAIRN_OK
-                   : cairn_profile_view_guests(job->all, job->wish.view.guest, err);
-    if (code < 0)
-        return cli_result_end(output, code, err);
-    code = cli_result_write(job->wish.result, job->all, subtitle, output, err);
+    int code =
+        cli_result_write(job->wish.result, job->wish.view.guest, job->all, subtitle, output, err);
     code = code == CAIRN_OK ? cli_output_commit_anyway(output, &name, err)
                             : cli_result_end(output, code, err);
     if (code == CAIRN_OK && strcmp(job->wish.out, "-") != 0)

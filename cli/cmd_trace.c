@@ -204,7 +204,7 @@ static int write_profile(struct job *job, struct cairn_err *err)
     snprintf(title, sizeof title, "%llu events, %llu lost",
              (unsigned long long)job->stats.n_counted, (unsigned long long)job->stats.n_lost);
     if (code == CAIRN_OK)
-        code = cli_result_write(result, profile, title, job->output, err);
+        code = cli_result_write(result, CAIRN_GUEST_FOLD, profile, title, job->output, err);
     struct cli_output *output = job->output;
     job->output = NULL;
     cairn_profile_free(profile);

@@ -166,8 +166,8 @@ static int write_tree(struct job *job, struct cairn_err *err)
     if (code == CAIRN_OK)
         code = cli_output_open(job->out, job->force, &output, err);
     if (code == CAIRN_OK) {
-        code =
-            cli_result_write(job->result, profile, "what keeps what: retained memory", output, err);
+        code = cli_result_write(job->result, CAIRN_GUEST_ALL, profile,
+                                "what keeps what: retained memory", output, err);
         code = cli_result_end(output, code, err);
     }
     cairn_profile_free(profile);

@@ -195,7 +195,7 @@ static int write_profile(struct job *job, struct cairn_err *err)
         code = cli_output_open(job->out, job->force, &output, err);
     if (code < 0)
         return code;
-    code = cli_result_write(job->result, job->lost.profile,
+    code = cli_result_write(job->result, CAIRN_GUEST_ALL, job->lost.profile,
                             "lost blocks by the stack that "
                             "allocated them",
                             output, err);

@@ -135,14 +135,14 @@ int cli_find_value(const struct cairn_profile *profile, const char *path, const 
     return number == n ? CAIRN_E_ARG : CAIRN_OK;
 }
 
-static bool take_label(struct cli_wanted *wanted, const char *text)
+bool cli_labels_take(struct cli_args *args, const char *text, struct cli_list *labels)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text) {
-        cli_args_wrong(wanted->args, "--label: \"%s\", expected KEY=VALUE", text);
+        cli_args_wrong(args, "--label: \"%s\", expected KEY=VALUE", text);
         return false;
     }
-    cli_list_add(&wanted->labels, text);
+    cli_list_add(labels, text);
     return true;
 }
 
@@ -158,7 +158,7 @@ bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const c
         cli_list_add(&wanted->functions, value);
         return true;
     case CLI_WANTED_LABEL:
-        return take_label(wanted, value);
+        return cli_labels_take(wanted->args, value, &wanted->labels);
     case CLI_WANTED_GUEST:
         return cli_guest_take(wanted->args, value, &wanted->guest);
     default:
@@ -179,6 +179,15 @@ static int keep_label(const char *label, struct cairn_profile *profile, struct c
     return result;
 }
 
+int cli_labels_keep(const struct cli_list *labels, struct cairn_profile *profile,
+                    struct cairn_err *err)
+{
+    int result = CAIRN_OK;
+    for (size_t i = 0; i < labels->n && result == CAIRN_OK; i++)
+        result = keep_label(labels->items[i], profile, err);
+    return result;
+}
+
 static int keep_wanted(const struct cli_wanted *wanted, struct cairn_profile *profile,
                        struct cairn_err *err)
 {
@@ -188,8 +197,8 @@ static int keep_wanted(const struct cli_wanted *wanted, struct cairn_profile *pr
                                       .function = wanted->functions.items[i]};
         result = cairn_profile_filter(profile, &filter, err);
     }
-    for (size_t i = 0; i < wanted->labels.n && result == CAIRN_OK; i++)
-        result = keep_label(wanted->labels.items[i], profile, err);
+    if (result == CAIRN_OK)
+        result = cli_labels_keep(&wanted->labels, profile, err);
     return result == CAIRN_OK ? cairn_profile_view_guests(profile, wanted->guest, err) : result;
 }
 

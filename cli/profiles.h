@@ -71,6 +71,10 @@ enum cli_wanted_row {
 
 /* Their rows in a table of options, from number `first` on. */
 /* clang-format off */
+#define CLI_LABEL_ROW                                                                              \
+    {"label", 0, "KEY=VALUE",                                                                      \
+        "only samples with this label, such as thread=main or lua.vmstate=compiled; given "        \
+        "several times, all must be there"}
 #define CLI_WANTED_ROWS(first, value_help, usual_guest)                                            \
     [(first) + CLI_WANTED_FORMAT] = {"from", 0, "FORMAT",                                          \
         "what the profiles are, such as pprof or perf-data (default: what they look like)"},       \
@@ -78,9 +82,7 @@ enum cli_wanted_row {
     [(first) + CLI_WANTED_FUNCTION] = {"function", 0, "TEXT",                                      \
         "only samples with a function on their stack whose name contains TEXT; given several "     \
         "times, all must be there"},                                                               \
-    [(first) + CLI_WANTED_LABEL] = {"label", 0, "KEY=VALUE",                                       \
-        "only samples with this label, such as thread=main; given several times, all must be "     \
-        "there"},                                                                                  \
+    [(first) + CLI_WANTED_LABEL] = CLI_LABEL_ROW,                                                  \
     [(first) + CLI_WANTED_GUEST] = CLI_GUEST_ROW(usual_guest),                                     \
     CLI_SELECT_ROWS((first) + CLI_WANTED_SELECT)
 /* clang-format on */
@@ -92,6 +94,12 @@ bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const c
  * values, `ret_n_read` (or NULL) how many samples there were before any was dropped. */
 int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_profile,
                     size_t *ret_value, uint64_t *ret_n_read, struct cairn_err *err);
+
+/* --label, in commands that do not have all of these options: checks KEY=VALUE and adds it, false
+ * after having said what is wrong; then leaves the samples alone that have all of them. */
+bool cli_labels_take(struct cli_args *args, const char *text, struct cli_list *labels);
+int cli_labels_keep(const struct cli_list *labels, struct cairn_profile *profile,
+                    struct cairn_err *err);
 
 void cli_wanted_done(struct cli_wanted *wanted);
 

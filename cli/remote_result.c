@@ -99,7 +99,8 @@ static int merge(const struct cli_remote *remote, struct cli_remote_session *s,
     return code;
 }
 
-static int write_profile(const struct cli_remote *remote, const struct cairn_profile *all,
+/* The far end has left out what --guest says. */
+static int write_profile(const struct cli_remote *remote, struct cairn_profile *all,
                          struct cli_output *output, struct cairn_err *err)
 {
     char title[300];
@@ -108,7 +109,7 @@ static int write_profile(const struct cli_remote *remote, const struct cairn_pro
         snprintf(title, sizeof title, "%zu hosts", remote->n_hosts);
     else
         snprintf(title, sizeof title, "%s", remote->hosts[0].name);
-    int code = cli_result_write(remote->result, all, title, output, err);
+    int code = cli_result_write(remote->result, CAIRN_GUEST_ALL, all, title, output, err);
     code = code == CAIRN_OK ? cli_output_commit_anyway(output, &name, err)
                             : cli_result_end(output, code, err);
     cairn_escape_terminal(&line, cairn_buffer_text(&name), name.size);

@@ -51,10 +51,17 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
     return true;
 }
 
-int cli_result_write(enum cli_result result, const struct cairn_profile *profile,
-                     const char *subtitle, struct cli_output *output, struct cairn_err *err)
+int cli_result_write(enum cli_result result, enum cairn_guest_view guest,
+                     struct cairn_profile *profile, const char *subtitle, struct cli_output *output,
+                     struct cairn_err *err)
 {
-    struct cairn_picture_opts picture = {.size = sizeof picture, .subtitle = subtitle};
+    struct cairn_picture_opts picture = {
+        .size = sizeof picture, .subtitle = subtitle, .guest = guest};
+    if (result != CLI_RESULT_RAW && result != CLI_RESULT_HTML) {
+        int code = cairn_profile_view_guests(profile, guest, err);
+        if (code < 0)
+            return code;
+    }
     picture.value_type = cairn_profile_default_value(profile);
     switch (result) {
     case CLI_RESULT_HTML:

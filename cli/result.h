@@ -25,9 +25,12 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
 /* From now on a profile on stdout is CLI_RESULT_NAMED: whoever reads it has none of our files. */
 void cli_result_name_stdout(void);
 
-/* Whatever is not raw has been named before. `subtitle` is for pictures. */
-int cli_result_write(enum cli_result result, const struct cairn_profile *profile,
-                     const char *subtitle, struct cli_output *output, struct cairn_err *err);
+/* Whatever is not raw has been named before. `guest` says which frames of stacks with an
+ * interpreter's are left in the profile; a raw one and a page keep all. `subtitle` is for
+ * pictures. */
+int cli_result_write(enum cli_result result, enum cairn_guest_view guest,
+                     struct cairn_profile *profile, const char *subtitle, struct cli_output *output,
+                     struct cairn_err *err);
 
 /* Commits the output, or keeps what is of use where `code` or the writing failed. */
 int cli_result_end(struct cli_output *output, int code, struct cairn_err *err);

@@ -55,6 +55,10 @@ struct cairn_picture_opts {
     const struct cairn_picture_line *lines; /* HTML only */
     size_t n_lines;
     int64_t lines_start_ns; /* when they begin, on the clock of the samples' times; 0: unknown */
+
+    /* HTML only: which frames of stacks with an interpreter's are seen first. The page has a switch
+     * for them if all are in the profile (cairn_profile_view_guests() takes some out). */
+    enum cairn_guest_view guest;
 };
 
 /* Writes the whole picture. HTML keeps every frame; a profile without samples gives a page that

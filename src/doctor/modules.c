@@ -15,6 +15,7 @@
 #include "debugfile/debugfile.h"
 #include "doctor/file.h"
 #include "doctor/report.h"
+#include "doctor/runtimes.h"
 #include "proc/mapped_file.h"
 #include "proc/mem.h"
 #include "proc/perf_map.h"
@@ -220,24 +221,33 @@ static void add_map(struct list *list, size_t number)
 }
 
 /* What a JIT compiler made, if it left a map of it. */
-static void add_nameless(struct list *list)
+static void add_nameless(struct list *list, const char *map_path)
 {
-    struct cairn_buffer text = {0}, path = {0};
-    struct cairn_err why = {0};
-    bool has = cairn_perf_map_read(list->pid, &text, &path, &why) == CAIRN_OK;
+    bool has = *map_path;
     cairn_doctor_add_module(
         list->d, &(struct cairn_doctor_module){
                      .path = "",
                      .code_bytes = list->nameless_bytes,
                      .covered_percent = -1,
                      .symbols = has ? "perf map" : "",
-                     .debug_path = has ? cairn_buffer_text(&path) : "",
+                     .debug_path = map_path,
                      .why = has ? "no unwind tables: frame pointers are believed"
                                 : "code of no file, as JIT compilers make it, without a perf map",
                      .fix = has ? ""
                                 : "java: jcmd PID Compiler.perfmap; node: --perf-basic-prof; "
-                                  "python3.12: -X perf",
+                                  "python3.12: -X perf; .NET: DOTNET_PerfMapEnabled=1",
                  });
+}
+
+static void add_run_time_code(struct list *list)
+{
+    struct cairn_buffer text = {0}, path = {0};
+    struct cairn_err why = {0};
+    bool has = cairn_perf_map_read(list->pid, &text, &path, &why) == CAIRN_OK;
+    const char *map_path = has ? cairn_buffer_text(&path) : "";
+    if (list->nameless_bytes)
+        add_nameless(list, map_path);
+    cairn_doctor_add_runtimes(list->d, list->pid, list->maps, map_path);
     cairn_buffer_done(&text);
     cairn_buffer_done(&path);
 }
@@ -247,8 +257,7 @@ static void add_all(struct list *list)
     char text[96];
     for (size_t i = 0; i < cairn_maps_count(list->maps); i++)
         add_map(list, i);
-    if (list->nameless_bytes)
-        add_nameless(list);
+    add_run_time_code(list);
     snprintf(text, sizeof text, "%zu more mappings with code", list->n_left_out);
     if (list->n_left_out)
         cairn_doctor_add(list->d, &(struct cairn_doctor_finding){

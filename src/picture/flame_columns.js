@@ -77,7 +77,7 @@ const sumUp = (values) => {
 };
 
 const textIds = ["name", "short", "file", "module", "path", "build"];
-const looksOf = (columns, texts) => {
+const looksOf = (columns, texts, { kinds }) => {
   const of = (id) => numbers(columns[`look-${id}`]);
   const looks = { n: lengthOf(columns["look-name"]) };
   for (const id of textIds) {
@@ -88,7 +88,13 @@ const looksOf = (columns, texts) => {
   looks.short = (look) => (look >= 0 && shorts[look] ? texts[shorts[look]] : looks.name(look));
   looks.lineLow = of("low");
   looks.lineHigh = of("high");
+  looks.defined = of("defined");
   for (const id of ["kind", "shade", "found", "flags"]) looks[id] = Uint8Array.from(of(id));
+  // Frames of interpreters, and native code of one, by number of the kind. A chunk is where one's text came from.
+  Object.assign(looks, { guest: kinds.indexOf("Lua"), own: kinds.indexOf("interpreter") });
+  looks.isGuest = (look) => look >= 0 && looks.kind[look] === looks.guest;
+  looks.chunk = (look) => (looks.isGuest(look) ? looks.file(look) : "");
+  looks.hasGuests = looks.kind.some((kind) => kind === looks.guest || kind === looks.own);
   // A function may have looks of several kinds, which stand side by side: the number of the first.
   looks.same = new Int32Array(looks.n);
   const ids = ["name", "module", "file"].map(of);
@@ -184,7 +190,7 @@ const sourceOf = (columns, texts) => {
 const readPage = async (meta) => {
   const perSide = ["", "heat-"].flatMap((prefix) => [...(meta.rows ? ["row-node", "row-set", "row-time"] : []),
     ...meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`)].map((id) => prefix + id));
-  const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
+  const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high", "look-defined",
     "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
     "label-number", "label-unit", ...meta.sides.flatMap((_, side) => perSide.map((id) => (side ? "old-" : "") + id)),
     "marker-time", "marker-took", "marker-name", "marker-set", "marker-node", "heat-look", "heat-line", "heat-steps", "heat-looks", "source-file", "source-line", "source-texts",
@@ -195,7 +201,7 @@ const readPage = async (meta) => {
   const texts = new TextDecoder().decode(columns.texts[0]).split("\0");
   const page = {
     ...treeOf(columns, meta), shown: meta.shown,
-    looks: looksOf(columns, texts),
+    looks: looksOf(columns, texts, meta),
     sets: setsOf(columns, texts),
     timeFirst: meta.sides.map(({ first_ns }) => Number(first_ns) / 1e6),
     markers: markersOf(columns, texts),

@@ -16,6 +16,7 @@
  *     look-name  look-short  look-file
  *     look-module  look-path  look-build       texts; look-short is 0 where it is the name
  *     look-low   look-high                     the lines that were sampled; 0: unknown
+ *     look-defined                             the line of its definition; 0: unknown
  *     look-kind  look-shade
  *     look-found  look-flags                   picture/look.h
  *
@@ -91,6 +92,7 @@ enum look_field {
     LOOK_BUILD,
     LOOK_LOW,
     LOOK_HIGH,
+    LOOK_DEFINED,
     LOOK_KIND,
     LOOK_SHADE,
     LOOK_FOUND,
@@ -102,8 +104,9 @@ static uint32_t field_of(const struct cairn_look *look, enum look_field field)
 {
     uint32_t short_name = look->short_name == look->name ? 0 : look->short_name;
     const uint32_t fields[N_LOOK_FIELDS] = {
-        look->name,     short_name,      look->file, look->module, look->path,  look->build,
-        look->line_low, look->line_high, look->kind, look->shade,  look->found, look->flags};
+        look->name,  short_name,     look->file,      look->module,  look->path,
+        look->build, look->line_low, look->line_high, look->defined, look->kind,
+        look->shade, look->found,    look->flags};
     return fields[field];
 }
 
@@ -111,8 +114,9 @@ static int write_looks(const struct cairn_looks *looks, struct cairn_out *out,
                        struct cairn_err *err)
 {
     static const char *const ids[N_LOOK_FIELDS] = {
-        "look-name", "look-short", "look-file", "look-module", "look-path",  "look-build",
-        "look-low",  "look-high",  "look-kind", "look-shade",  "look-found", "look-flags"};
+        "look-name",  "look-short", "look-file", "look-module",  "look-path",
+        "look-build", "look-low",   "look-high", "look-defined", "look-kind",
+        "look-shade", "look-found", "look-flags"};
     int rc = CAIRN_OK;
     for (int field = 0; field < N_LOOK_FIELDS && rc == CAIRN_OK; field++) {
         struct cairn_column column = {0};

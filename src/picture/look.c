@@ -77,6 +77,7 @@ static uint8_t found_of(const struct cairn_profile_frame *frame)
 {
     switch (cairn_frame_kind_of(frame)) {
     case CAIRN_FRAME_CFI:
+    case CAIRN_FRAME_OWN:
         return CAIRN_FOUND_CFI;
     case CAIRN_FRAME_POINTER:
         return CAIRN_FOUND_POINTER;
@@ -117,6 +118,8 @@ static uint8_t kind_of(const struct cairn_profile_frame *frame, bool inlined, co
         return CAIRN_PALETTE_JIT;
     case CAIRN_FRAME_LUA:
         return CAIRN_PALETTE_LUA;
+    case CAIRN_FRAME_OWN:
+        return CAIRN_PALETTE_OWN;
     case CAIRN_FRAME_GUESSED:
         return CAIRN_PALETTE_GUESSED;
     case CAIRN_FRAME_INLINED:
@@ -185,6 +188,17 @@ static void widen_lines(struct cairn_look *look, uint32_t line)
         look->line_high = line;
 }
 
+/* The first of the lines where functions of this name are defined in the file. */
+static void add_definition(struct cairn_look *look, uint32_t line)
+{
+    if (line == 0 || line == look->defined)
+        return;
+    if (look->defined)
+        look->flags |= CAIRN_LOOK_MANY_DEFINED;
+    if (look->defined == 0 || line < look->defined)
+        look->defined = line;
+}
+
 /* Where the module lies and of which build it is, as far as frames tell; the first one stays. */
 static bool add_origin(struct builder *b, struct cairn_look *look,
                        const struct cairn_profile_frame *frame)
@@ -238,6 +252,7 @@ static int add_look(struct builder *b, uint32_t frame, const struct cairn_profil
         return CAIRN_E_NOMEM;
     b->looks->rows[number].found |= found_of(f);
     b->looks->rows[number].raw_file = function->file;
+    add_definition(&b->looks->rows[number], function->start_line);
     widen_lines(&b->looks->rows[number], line && line->line ? line->line : function->start_line);
     return CAIRN_OK;
 }

@@ -29,8 +29,9 @@ enum cairn_look_found {
 };
 
 enum cairn_look_flag {
-    CAIRN_LOOK_FOLDED = 1,     /* several functions share these bytes: the name is one of theirs */
-    CAIRN_LOOK_MANY_BUILDS = 2 /* its module is there in several builds; `build` is one of them */
+    CAIRN_LOOK_FOLDED = 1,      /* several functions share these bytes: the name is one of theirs */
+    CAIRN_LOOK_MANY_BUILDS = 2, /* its module is there in several builds; `build` is one of them */
+    CAIRN_LOOK_MANY_DEFINED = 4 /* of one name, defined in several lines; `defined` is the first */
 };
 
 struct cairn_look {
@@ -39,6 +40,7 @@ struct cairn_look {
     uint32_t raw_file;            /* in the profile's strings: `file` as it was */
     uint32_t path, build;         /* of the module: where it lies, its build ID */
     uint32_t line_low, line_high; /* the lines that were sampled; 0: unknown */
+    uint32_t defined;             /* the line of its definition; 0: unknown */
     uint8_t kind;                 /* enum cairn_palette_kind */
     uint8_t shade;
     uint8_t found; /* enum cairn_look_found, or-ed */

@@ -8,6 +8,9 @@
 #include "base/escape.h"
 #include "base/json.h"
 
+/* By enum cairn_guest_view, as the page names them. */
+static const char *const guest_views[] = {"fold", "all", "only", "off"};
+
 /* For text that was not made safe to show before. */
 static void add_foreign(struct cairn_json *j, const char *name, const char *text)
 {
@@ -128,6 +131,7 @@ void cairn_meta_write(const struct cairn_picture_view *view, const struct cairn_
     cairn_json_u64(&j, "looks", view->looks->n);
     cairn_json_u64(&j, "shown", view->value_type);
     cairn_json_bool(&j, "rows", facts->has_rows);
+    cairn_json_str(&j, "guest", guest_views[view->guest]);
     add_types(&j, view->profile, facts->scales);
     add_sides(&j, view, facts);
     add_lines(&j, view);

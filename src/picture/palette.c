@@ -14,6 +14,7 @@ static const struct tone tones[CAIRN_PALETTE_KINDS] = {
     [CAIRN_PALETTE_INLINED] = {"inlined", 43, 54, 80, 76, 40, 30},
     [CAIRN_PALETTE_KERNEL] = {"kernel", 202, 222, 62, 76, 38, 38},
     [CAIRN_PALETTE_LUA] = {"Lua", 258, 284, 58, 81, 27, 42},
+    [CAIRN_PALETTE_OWN] = {"interpreter", 236, 250, 26, 80, 16, 36},
     [CAIRN_PALETTE_JIT] = {"JIT", 142, 166, 42, 70, 34, 32},
     [CAIRN_PALETTE_GUESSED] = {"guessed", 330, 346, 56, 82, 32, 40},
     [CAIRN_PALETTE_UNNAMED] = {"unnamed", 40, 40, 8, 80, 4, 34},

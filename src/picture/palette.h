@@ -14,6 +14,7 @@ enum cairn_palette_kind {
     CAIRN_PALETTE_INLINED,
     CAIRN_PALETTE_KERNEL,
     CAIRN_PALETTE_LUA,
+    CAIRN_PALETTE_OWN, /* native code of an interpreter */
     CAIRN_PALETTE_JIT,
     CAIRN_PALETTE_GUESSED,
     CAIRN_PALETTE_UNNAMED,

@@ -22,6 +22,9 @@ static void make_title(const struct cairn_profile *profile, char *ret_title, siz
 static int check(const struct cairn_profile *profile, enum cairn_picture_format format,
                  const struct cairn_picture_opts *opts, struct cairn_err *err)
 {
+    if ((unsigned)opts->guest > CAIRN_GUEST_OFF)
+        return cairn_fail(err, CAIRN_E_ARG, "picture: no view of guests has the number %d",
+                          (int)opts->guest);
     if (opts->old && format != CAIRN_PICTURE_HTML)
         return cairn_fail(err, CAIRN_E_ARG, "picture: a comparison can be drawn as html alone");
     if (opts->value_type >= profile->n_types && opts->value_type > 0)
@@ -92,6 +95,7 @@ static int write_of(const struct cairn_profile *shown, const struct cairn_profil
                                           .lines = o->lines,
                                           .n_lines = o->n_lines,
                                           .lines_start_ns = o->lines_start_ns,
+                                          .guest = o->guest,
                                           .value_type = o->value_type};
         struct cairn_out out = {.write = write, .ctx = ctx};
         rc = draw(&view, format, o, &out, err);

@@ -21,8 +21,9 @@ struct cairn_picture_view {
     void *source_ctx;
     const struct cairn_picture_line *lines;
     size_t n_lines;
-    int64_t lines_start_ns; /* 0: unknown */
-    size_t value_type;      /* exists, unless the profile has no value types at all */
+    int64_t lines_start_ns;      /* 0: unknown */
+    enum cairn_guest_view guest; /* HTML only: what is seen first */
+    size_t value_type;           /* exists, unless the profile has no value types at all */
 };
 
 /* Draws to `out`; memory trouble shows when that is finished, too. CAIRN_E_NOMEM. */

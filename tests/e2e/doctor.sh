@@ -332,4 +332,19 @@ if unshare -Ur true 2>log; then
 else
     skip "a user namespace" "$(head -1 log)"
 fi
+# A runtime that can write a perf map, or could in another version.
+/usr/bin/python3 -c 'import time
+time.sleep(600)' &
+target=$!
+until [ "$(readlink /proc/$target/exe)" = "$(readlink -f /usr/bin/python3)" ] && grep -q '^State:.S' /proc/$target/status; do
+    sleep 0.05
+done
+"$CAIRN" doctor --json $target >out.json 2>err || fail "doctor of Python" err
+begins "Python without a map" "$(ask process.perf_map out.json)" "part Python in /usr/bin/python3"
+holds "Python without a map" "$(ask process.perf_map out.json)" "-X perf"
+echo "1000 10 py::f:/x.py" >/tmp/perf-$target.map
+"$CAIRN" doctor --json $target >out.json 2>err || fail "doctor of Python with a map" err
+rm -f /tmp/perf-$target.map
+begins "Python with a map" "$(ask process.perf_map out.json)" "yes Python in /usr/bin/python3"
+kill $target
 finish "$n_checks checks of cairn doctor hold"

@@ -311,7 +311,7 @@ def looks_good(browser, page):
         colours = {bytes(row[i:i + 3]) for row in rows[::3] for i in range(0, 3 * width, 9)}
         palette = browser.run("return cairn.app.meta.palettes[arguments[0]].kinds.map((kind) => kind.join(' '))", theme)
         for kind, name in enumerate(browser.run("return JSON.parse(document.getElementById('data-meta').textContent).kinds")):
-            if name in ("guessed", "Lua"):
+            if name in ("guessed", "interpreter", "Lua"):
                 continue
             check_that(f"{theme}: {name} is to be seen",
                        colours & {bytes.fromhex(c[1:]) for c in palette[kind].split()})

@@ -243,6 +243,19 @@ def several_inputs():
           {str(WORK / "one.pb.gz"), str(same / "one.pb.gz")})
 
 
+def labels():
+    maker, all_of = Maker("labels", 200), Maker("labels", 200)
+    path = maker.write("labels")
+    for wanted in ([("thread", "pool")], [("thread", "main"), ("tid", -3)]):
+        maker.samples = [s for s in all_of.samples if all(any(own[:2] == one for own in s[1]) for one in wanted)]
+        page = draw("chosen", path, *[f"--label={key}={value}" for key, value in wanted])
+        check_profile(f"samples with {wanted}", maker, page)
+    done = run("flame", path, "-o", WORK / "none.html", "--label", "thread=nobody")
+    check("a label that no sample has", "no sample has the label of --label" in done.stderr, True)
+    done = subprocess.run([CAIRN, "flame", path, "-o", "-", "--label", "thread"], capture_output=True, text=True)
+    check("a label without a value", (done.returncode, "expected KEY=VALUE" in done.stderr), (2, True))
+
+
 def check_heat(name, maker, page, side=0):
     """What ended in a line, and what went through it, each sample once."""
     fields, inlined = page.fields, page.meta["kinds"].index("inlined")
@@ -390,6 +403,6 @@ def hostile_names():
         check(f"{name!r} is a name", name in names, True)
 
 
-for group in (plain_and_labelled, comparison, several_inputs, heat, source, browser, odd_ones, hostile_names):
+for group in (plain_and_labelled, labels, comparison, several_inputs, heat, source, browser, odd_ones, hostile_names):
     group()
 sys.exit(f"{len(failures)} checks failed" if failures else 0)

@@ -105,6 +105,60 @@ def searches_files_and_modules(browser):
     browser.check_quiet("files")
 
 
+# Letters, leaf first: c native, o native code of an interpreter, l Lua's; values.
+C_MAIN, C_HELP, OWN = [("main", "", 0)], [("helper", "", 0)], [("luaV_execute", "", 0)]
+LUA_A, LUA_B, LUA_C = [("outer", "app.lua", 9, 7)], [("inner", "app.lua", 4, 3)], [("inner", "app.lua", 31, 30)]
+GUESTS = (([LUA_B, LUA_A, OWN, C_MAIN], [8, 1], "lloc"), ([C_HELP, LUA_A, OWN, C_MAIN], [4, 1], "cloc"), ([LUA_C, OWN, C_MAIN], [2, 1], "loc"),
+          ([C_HELP, C_MAIN], [1, 1], "cc"))
+SEEN = {  # by view: paths and their totals
+    "fold": {("main",): 15, ("main", "outer"): 12, ("main", "outer", "helper"): 4, ("main", "helper"): 1, ("main", "inner"): 2},
+    "all": {("main", "luaV_execute"): 14, ("main", "luaV_execute", "outer", "inner"): 8, ("main", "helper"): 1},
+    "only": {("outer",): 12, ("outer", "inner"): 8, ("inner",): 2, ("main",): 1, ("main", "helper"): 1, ("outer", "helper"): None},
+    "off": {("main", "luaV_execute"): 14, ("main", "luaV_execute", "helper"): 4, ("main", "helper"): 1},
+}
+SWITCH = "const box = document.getElementById('guest'); box.value = arguments[0]; box.dispatchEvent(new Event('change'))"
+
+
+def switches_guests(browser, plain):
+    page = flame("guests", pprof(GUESTS))
+    browser.open(page, fragment="#type=0")
+    for view in ("fold", "all", "only", "off", "fold"):
+        browser.run(SWITCH, view)
+        browser.settle()
+        check(f"{view}: what is seen", {path: total(browser, *path) for path in SEEN[view]}, SEEN[view])
+        check(f"{view}: all of it", whole(browser), 15)
+    browser.run(SWITCH, "only")
+    browser.settle()
+    check("in the address", browser.fragment().get("guest"), "only")
+    browser.press("2")
+    check("inverted", [total(browser, "inner"), total(browser, "helper", "main")], [10, 1])
+    back(browser)
+    back(browser)
+    check("back", total(browser, "main"), 15)
+    browser.point(browser.node("main", "outer"))
+    check("the tooltip", [browser.tip()[row] for row in ("chunk", "defined", "kind")], ["app.lua:9", "at line 7", "Lua, found by the Lua state"])
+    browser.point(browser.node("main", "inner"))
+    check("two of a name", [browser.tip()[row] for row in ("chunk", "defined")], ["app.lua:4–31", "at line 3 and others"])
+    for where, query, share in (("chunk", "app.lua", "93.3%"), ("chunk", "server", "0.00%"), ("chunk", "/^app/", "93.3%")):
+        browser.open(page, fragment=f"#type=0&in={where}")
+        browser.search(query)
+        check(f"{query} in {where}", browser.text("#share"), share)
+    browser.open(page, fragment="#guest=all&type=0")
+    browser.point(browser.node("main", "luaV_execute"))
+    check("by link, with its own frames", browser.tip()["kind"], "interpreter, found by unwind tables")
+    colours = "const { colours, tree } = cairn.app.view.panes[0].chart; return colours.of(tree.look[arguments[0]], 0, 0)"
+    shown = {browser.run(colours, browser.node(*path)) for path in (("main",), ("main", "luaV_execute"), ("main", "luaV_execute", "outer"))}
+    check("a colour of their own", len(shown), 3)
+    browser.screenshot("guests-all", 1)
+    browser.open(flame("guests-only", pprof(GUESTS), "--guest=only"), fragment="#type=0")
+    check("--guest says what is seen first", [total(browser, "outer"), total(browser, "main", "outer")], [12, None])
+    hidden = "return ['guest', 'in-chunks'].map((id) => document.getElementById(id).hidden)"
+    check("the switch", browser.run(hidden), [False, False])
+    browser.open(plain)
+    check("no switch without an interpreter", browser.run(hidden), [True, True])
+    browser.check_quiet("guests")
+
+
 def filters_by_label(browser):
     rows = [(["a", "main"], "busy", 1, 0, 4), (["b", "main"], "busy", 2, 0, 2), (["b", "main"], "calm", 3, 0, 1)]
     browser.open(flame("labels", pprof_of_threads(rows)))
@@ -198,6 +252,7 @@ def main():
                      orders_by_weight, survives_broken_links):
             test(browser, page)
         searches_files_and_modules(browser)
+        switches_guests(browser, page)
         filters_by_label(browser)
         shows_heat_of_what_is_asked(browser)
     finally:

@@ -87,7 +87,7 @@ HOSTILE = [
 
 def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment=""):
     """Samples are (frames leaf first, values, letters); a frame is a list of (function, file, line),
-    innermost first, in one module of its own making."""
+    perhaps with the line of its definition, innermost first, in one module of its own making."""
     strings, functions, locations, out = [""], {}, {}, b""
 
     def index(value):
@@ -106,13 +106,13 @@ def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment
                    number(9, 1), number(10, 1))
     for frame, own in locations.items():
         lines = b""
-        for name, file, line in frame:
-            known = functions.setdefault((name, file), len(functions) + 1)
+        for name, file, line, *start in frame:
+            known = functions.setdefault((name, file, *start), len(functions) + 1)
             lines += message(4, number(1, known), number(2, line))
         out += message(4, number(1, own), number(2, 1), number(3, 0x400000 + 16 * own), lines)
-    for (name, file), own in functions.items():
+    for (name, file, *start), own in functions.items():
         out += message(5, number(1, own), number(2, index(name)), number(3, index(name)),
-                       number(4, index(file)))
+                       number(4, index(file)), *(number(5, line) for line in start))
     if comment:
         out += number(13, index(comment))
     return gzip.compress(out + b"".join(text(6, value) for value in strings))

@@ -22,7 +22,7 @@ export class App {
   constructor(page, meta) {
     Object.assign(this, { page, meta, looks: page.looks, hits: null, views: {}, selected: null });
     this.model = new Model(page);
-    this.state = new State({ type: meta.shown, ...(page.sides > 1 && { colour: "change" }) }, (state) => this.isPossible(state));
+    this.state = new State({ type: meta.shown, guest: meta.guest, ...(page.sides > 1 && { colour: "change" }) }, (state) => this.isPossible(state));
     this.colours = new Colours(page.looks, meta);
     this.torn = this.findTorn();
     this.searchBox = new SearchBox(this);
@@ -35,7 +35,7 @@ export class App {
            asks.every(({ ask, of }) => !ofLook.includes(ask) || (Number.isInteger(of) && of >= 0 && of < n));
   }
 
-  get question() { return questionOf(this.state); }
+  get question() { return questionOf(this.state, this.looks.hasGuests); }
   get whole() { return this.model.plain(this.question).total[0]; }
   get type() { return this.page.types[this.state.type] ?? this.page.types[0]; }
   valueText(value) { return valueText(value, this.type); }

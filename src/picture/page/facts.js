@@ -3,7 +3,7 @@
 // it, and what can be done with it.
 import { byId, button, make } from "./dom.js";
 import { many, percent } from "./format.js";
-import { changeRows, kindText, linesOf } from "./tip.js";
+import { changeRows, kindText, placeRows } from "./tip.js";
 import { actionsOf } from "./actions.js";
 
 const AROUND = 6; // lines of source before and after those with samples
@@ -11,7 +11,7 @@ const AROUND = 6; // lines of source before and after those with samples
 const whereRows = ({ looks, ...app }, look) => {
   const rows = [];
   if (looks.short(look) !== looks.name(look)) rows.push(["short", looks.short(look)]);
-  if (looks.file(look)) rows.push(["source", looks.file(look) + linesOf(looks, look)]);
+  rows.push(...placeRows(looks, look));
   if (looks.module(look)) rows.push(["module", looks.path(look) || looks.module(look)]);
   if (looks.build(look)) rows.push(["build ID", looks.build(look) + (looks.flags[look] & 2 ? " and others" : "")]);
   rows.push(["kind", kindText({ looks, ...app }, look)]);

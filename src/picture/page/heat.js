@@ -14,7 +14,7 @@ export class Heat {
     this.each = Int32Array.from({ length: n }, (_, k) => k);
     this.model = new Model({ ...page, looks: {
       n, same: this.each.map((k) => looks.same[of(k)]), kind: Uint8Array.from(this.each, (k) => looks.kind[of(k)]),
-      module: (k) => looks.module(of(k)),
+      guest: looks.guest, own: looks.own, module: (k) => looks.module(of(k)),
     } });
   }
 

@@ -44,6 +44,7 @@ const showTools = (app) => {
   }
   byId("type").value = String(state.type);
   byId("colour").value = state.colour;
+  byId("guest").value = state.guest;
   byId("order").setAttribute("aria-pressed", String(state.heavy));
   byId("flip").setAttribute("aria-pressed", String(state.down));
   byId("flip").disabled = state.view !== "flame" && state.view !== "inverted";
@@ -105,6 +106,8 @@ const listen = (app) => {
   byId("type").hidden = meta.types.length < 2;
   byId("type").addEventListener("change", (event) => state.set({ type: Number(event.target.value) }, true));
   byId("colour").addEventListener("change", (event) => state.set({ colour: event.target.value }, true));
+  byId("guest").hidden = byId("in-chunks").hidden = byId("in-chunks").disabled = !app.looks.hasGuests;
+  byId("guest").addEventListener("change", (event) => state.set({ guest: event.target.value, frame: "" }));
   for (const tab of document.querySelectorAll("#views button")) tab.addEventListener("click", () => app.setView(tab.dataset.view));
   byId("flip").addEventListener("click", () => app.flip());
   byId("order").addEventListener("click", () => app.toggleOrder());

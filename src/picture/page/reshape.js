@@ -5,6 +5,7 @@
 //   below   the function and whom it calls   above    the function and who calls it
 //   hide    leave the function out: what it calls, its caller calls
 //   module  of a module only where it is entered       kind   leave frames of a kind out
+//   guest   `of` is fold, only or off: frames that cairn_guest_shows() leaves out of the stack
 //   recursion   a function that calls itself is there once
 //
 // The answer is { tree, self, map }: map() says which node of it each of the old ones is part of, -1: none.
@@ -53,14 +54,29 @@ const keptNodes = ({ n, look, parent }, rule, group, same) => {
   return kept;
 };
 
+// As keptNodes. For "only", what is called by no frame of an interpreter stays for stacks without one, and
+// the outermost such frames become roots: `rise` has a 1 for them.
+const guestNodes = ({ n, look, parent }, view, looks) => {
+  const kept = new Int32Array(n), rise = new Uint8Array(n), inside = new Uint8Array(n), { kind, guest, own } = looks;
+  for (let i = 1; i < n; i++) {
+    const above = parent[i], isGuest = kind[look[i]] === guest;
+    inside[i] = inside[above] || isGuest ? 1 : 0;
+    rise[i] = view === "only" && isGuest && !inside[above] ? 1 : 0;
+    const stays = view === "fold" ? kind[look[i]] !== own : view === "off" ? !isGuest : isGuest || !inside[i];
+    kept[i] = stays ? i : kept[above];
+  }
+  return { kept, rise: view === "only" ? rise : null };
+};
+
 // Nodes of the same look under the same node become one. Below a node that takes in another, or may
 // be one with another, children are looked up by (parent, look); elsewhere none meets its like.
-const merge = ({ n, look, parent }, self, kept, rootMixed = false) => {
+// `rise`: with a 1 for each node that stands at the root, or null.
+const merge = ({ n, look, parent }, self, kept, rootMixed = false, rise = null) => {
   const mixed = new Uint8Array(n);
   let lookedUp = 0;
   mixed[0] = rootMixed ? 1 : 0;
   for (let i = 1; i < n; i++) if (kept[i] !== i) mixed[kept[i]] = 1;
-  for (let i = 1; i < n; i++) if (mixed[kept[parent[i]]]) { mixed[i] = 1; lookedUp++; }
+  for (let i = 1; i < n; i++) if (rise?.[i] || mixed[kept[parent[i]]]) { mixed[i] = 1; lookedUp++; }
   let size = 1024;
   while (size < 2 * lookedUp) size *= 2;
   const slots = new Int32Array(size).fill(-1), into = new Int32Array(n);
@@ -69,12 +85,12 @@ const merge = ({ n, look, parent }, self, kept, rootMixed = false) => {
   parents[0] = looks[0] = -1;
   sums[0] = self[0];
   for (let i = 1; i < n; i++) {
-    const own = look[i], above = into[parent[i]];
+    const own = look[i], above = rise?.[i] ? 0 : into[parent[i]];
     let at = above;
     if (kept[i] === i) {
       let slot = -1;
       at = -1;
-      if (mixed[kept[parent[i]]]) {
+      if (rise?.[i] || mixed[kept[parent[i]]]) {
         slot = Math.imul(Math.imul(above, 0x9e3779b1) ^ own, 0x85ebca6b);
         slot = (slot ^ (slot >>> 15)) & (size - 1);
         while ((at = slots[slot]) >= 0 && (parents[at] !== above || looks[at] !== own)) slot = (slot + 1) & (size - 1);
@@ -123,6 +139,10 @@ const below = (tree, self, look, same) => {
 
 export const reshape = (tree, self, { ask, of }, looks) => {
   if (values[ask]) return { tree, ...values[ask](tree, self, of, looks.same) };
+  if (ask === "guest") {
+    const { kept, rise } = guestNodes(tree, of, looks);
+    return merge(tree, self, kept, rise !== null, rise);
+  }
   if (ask === "below") return below(tree, self, of, looks.same);
   const rule = new Uint8Array(looks.n);
   let group = null;

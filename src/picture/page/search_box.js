@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 import { counted, many, percent } from "./format.js";
 import { find, sumOfHits } from "./tally.js";
 
-const FIELDS = { name: ["name"], file: ["file"], module: ["module"], any: ["name", "file", "module"] };
+const FIELDS = { name: ["name"], file: ["file"], chunk: ["chunk"], module: ["module"], any: ["name", "file", "module"] };
 
 export class SearchBox {
   constructor(app) {

@@ -19,9 +19,10 @@ const fields = {
   view: choice(...VIEWS),
   frame: text(""), // what fills the view: a node, or in a grown tree the looks on the way to it
   fn: number(-1, -1, 2 ** 31), // the one function that is selected, in all views
+  guest: choice("fold", "all", "only", "off"), // which frames of stacks with an interpreter's
   type: number(0, 0, 1000),
   q: text(""),
-  in: choice("name", "file", "module", "any"),
+  in: choice("name", "file", "chunk", "module", "any"),
   asks: { // [{ ask, of }]: see reshape.js
     initial: [], write: JSON.stringify,
     read: (v) => JSON.parse(v).map((ask) => must(ASKS.includes(object(ask).ask), ask)),
@@ -91,5 +92,5 @@ export class State {
 }
 
 // The same of two states of an address means the same tree.
-export const questionOf = ({ type, labels, span, asks, heavy, width, absolute }) =>
-  ({ type, filter: { labels, ...(span && { span }) }, asks, compare: absolute ? `${width} absolute` : width, heaviestFirst: heavy });
+export const questionOf = ({ type, labels, span, asks, guest, heavy, width, absolute }, hasGuests) =>
+  ({ type, filter: { labels, ...(span && { span }) }, asks: hasGuests && guest !== "all" ? [{ ask: "guest", of: guest }, ...asks] : asks, compare: absolute ? `${width} absolute` : width, heaviestFirst: heavy });

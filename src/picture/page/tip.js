@@ -16,10 +16,18 @@ export const kindText = ({ looks, meta }, look) => {
   return found.length ? `${kind}, found ${found.join(" and ")}` : kind;
 };
 
+// Where it stands in its source; of an interpreter's frame, where the function was defined, too.
+export const placeRows = (looks, look) => {
+  if (!looks.file(look)) return [];
+  const isGuest = looks.isGuest(look), rows = [[isGuest ? "chunk" : "source", looks.file(look) + linesOf(looks, look)]];
+  if (isGuest && looks.defined[look]) rows.push(["defined", `at line ${looks.defined[look]}${looks.flags[look] & 4 ? " and others" : ""}`]);
+  return rows;
+};
+
 export const sourceRows = (app, look) => {
   if (look < 0) return [];
   const { looks } = app, rows = [];
-  if (looks.file(look)) rows.push(["source", looks.file(look) + linesOf(looks, look)]);
+  rows.push(...placeRows(looks, look));
   if (looks.module(look)) rows.push(["module", looks.module(look)]);
   rows.push(["kind", kindText(app, look)]);
   return rows;

@@ -40,7 +40,7 @@ static void looks_are_numbered_in_the_order_of_their_names(void **state)
 static void kinds_follow_how_a_frame_was_found(void **state)
 {
     (void)state;
-    const char *const lines[] = {"cfi@c;fp@f;who;kern@k;lua@l;jit@j;guess@g;inl@i;0x7f00;"
+    const char *const lines[] = {"cfi@c;fp@f;who;kern@k;lua@l;own@o;jit@j;guess@g;inl@i;0x7f00;"
                                  "lib.so+0x12;operator+;[unknown] 1",
                                  NULL};
     struct cairn_profile *p = stacks_profile(lines);
@@ -54,6 +54,7 @@ static void kinds_follow_how_a_frame_was_found(void **state)
         {"who", CAIRN_PALETTE_NATIVE, 0},
         {"kern", CAIRN_PALETTE_KERNEL, CAIRN_FOUND_KERNEL},
         {"lua", CAIRN_PALETTE_LUA, CAIRN_FOUND_LUA},
+        {"own", CAIRN_PALETTE_OWN, CAIRN_FOUND_CFI},
         {"jit", CAIRN_PALETTE_JIT, CAIRN_FOUND_JIT},
         {"guess", CAIRN_PALETTE_GUESSED, CAIRN_FOUND_GUESSED},
         {"inl", CAIRN_PALETTE_INLINED, 0},

@@ -178,6 +178,9 @@ static void what_cannot_be_meant_is_refused(void **state)
     opts = (struct cairn_picture_opts){.size = sizeof opts, .svg_min_percent = 101};
     assert_fails(cairn_picture_write(p, CAIRN_PICTURE_SVG, &opts, append, &text, &err), CAIRN_E_ARG,
                  err, "smallest share 101");
+    opts = (struct cairn_picture_opts){.size = sizeof opts, .guest = CAIRN_GUEST_OFF + 1};
+    assert_fails(cairn_picture_write(p, CAIRN_PICTURE_HTML, &opts, append, &text, &err),
+                 CAIRN_E_ARG, err, "no view of guests has the number 4");
     assert_int_equal(text.size, 0);
     cairn_profile_free(p);
 }
