@@ -158,6 +158,8 @@ static void say_quality(struct job *job)
         put_part(&line, stats->n_unkept, "counted alone, for the timeline is full");
     if (stats->n_pending)
         put_part(&line, stats->n_pending, "not returned yet");
+    if (stats->n_unreturned)
+        put_part(&line, stats->n_unreturned, "left without a return");
     put_part(&line, stats->n_lost, "lost");
     say_line(&line);
     if (!job->asked.opts.no_stack) {

@@ -55,9 +55,12 @@ const struct cli_option cli_trace_options[] = {
          "with commas between, !NAME takes out. Or uprobe:FILE:FUNCTION[+OFFSET], "
          "uprobe:FILE:SOURCE:LINE, "
          "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
+         "uprobe+uretprobe:FILE:FUNCTION and kprobe+kretprobe:FUNCTION for one event with a "
+         "duration, "
          "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, "
          ":rw or :x for accesses to memory; signal:NAME, page-fault, exec, fork, exit, malloc, "
-         "mmap, brk. /arg0:str,arg1:d32 behind uprobe, kprobe and usdt says what arguments are. "
+         "mmap, brk. /arg0:str,arg1:d32 behind uprobe, kprobe and usdt says what arguments are, "
+         "/ret:d32 what is returned. "
          "May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "

@@ -35,8 +35,9 @@ struct cairn_trace_event {
     uint32_t cpu; /* UINT32_MAX: not known */
     uint32_t uid;
     const char *comm; /* the thread's name, as the call began */
-    const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint",
-                         "usdt", "mem", "software" */
+    const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe",
+                         "uprobe+uretprobe", "kprobe+kretprobe", "tracepoint", "usdt", "mem",
+                         "software" */
     const char *name; /* of the system call; of others all of it: "uprobe:libc.so.6:fopen" */
     int is_compat;    /* 1: of the table of 32-bit programs */
     int has_result;   /* 0: the call does not return, or was counted as it began */
@@ -67,6 +68,7 @@ struct cairn_trace_opts {
     size_t size;
     const char *const *events; /* "syscall:openat,%net,!close[ret < 0]",
                                   "uprobe:libc.so.6:fopen", "tracepoint:sched:sched_switch",
+                                  "uprobe+uretprobe:libc.so.6:fopen[duration > 1ms]",
                                   "mem:counter:w", "signal:SEGV", "page-fault", "exec" */
     size_t n_events;
     const char *filter; /* of all events; NULL: none */
@@ -133,11 +135,13 @@ struct cairn_trace_stats {
     uint64_t n_remembered, n_walked; /* stacks that were recognized, and that were walked */
     uint64_t ns_per_event; /* of the programs in the kernel; 0: kernel.bpf_stats_enabled is off */
     uint64_t duration_ns;
-    const char *attached; /* how, and what that costs; until cairn_trace_free() */
-    int exit_status;      /* of the command, as waitpid gives it; -1: running, or none */
-    uint64_t n_kept;      /* events that are markers of the profile */
-    uint64_t n_unkept;    /* that should be, and have no room: 500,000 are kept */
-    int way;              /* enum cairn_trace_way, that was taken */
+    const char *attached;  /* how, and what that costs; until cairn_trace_free() */
+    int exit_status;       /* of the command, as waitpid gives it; -1: running, or none */
+    uint64_t n_kept;       /* events that are markers of the profile */
+    uint64_t n_unkept;     /* that should be, and have no room: 500,000 are kept */
+    int way;               /* enum cairn_trace_way, that was taken */
+    uint64_t n_unreturned; /* functions of pairs that were left without a return: by longjmp(3), an
+                              exception, execve(2), or the end of their thread */
 };
 CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
                                  struct cairn_trace_stats *ret_stats);

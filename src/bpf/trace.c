@@ -15,7 +15,13 @@
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
-enum { FOLLOWS_EXIT = 2, N_FOLLOW, ENTER = CAIRN_TRACE_PROGRAMS - 1 }; /* numbers of programs */
+enum { /* numbers of programs */
+       FOLLOWS_EXIT = 2,
+       N_FOLLOW,
+       PAIR_GONE = 4,
+       PAIR_EXEC,
+       ENTER = CAIRN_TRACE_PROGRAMS - 1
+};
 
 /* What follows targets is attached first, and what reports calls last; but who exits is a target
  * until all programs at its exit have run, so that one comes last of all. */
@@ -26,8 +32,10 @@ static void list_programs(const struct walk_bpf *program,
     ret_programs[1] = program->progs.cairn_off_exec;
     ret_programs[2] = program->progs.cairn_off_exit;
     ret_programs[3] = program->progs.cairn_trace_gone;
-    ret_programs[4] = program->progs.cairn_trace_exit;
-    ret_programs[5] = program->progs.cairn_trace_enter;
+    ret_programs[PAIR_GONE] = program->progs.cairn_trace_pair_gone;
+    ret_programs[PAIR_EXEC] = program->progs.cairn_trace_pair_exec;
+    ret_programs[6] = program->progs.cairn_trace_exit;
+    ret_programs[ENTER] = program->progs.cairn_trace_enter;
 }
 
 /* By enum cairn_trace_place. */
@@ -40,6 +48,16 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_STATIC] = program->progs.cairn_trace_usdt;
     ret_programs[CAIRN_TRACE_MEMORY] = program->progs.cairn_trace_memory;
     ret_programs[CAIRN_TRACE_FAULT] = program->progs.cairn_trace_fault;
+    ret_programs[CAIRN_TRACE_BEGIN] = program->progs.cairn_trace_begin;
+    ret_programs[CAIRN_TRACE_KERNEL_BEGIN] = program->progs.cairn_trace_kernel_begin;
+    ret_programs[CAIRN_TRACE_END] = program->progs.cairn_trace_end;
+    ret_programs[CAIRN_TRACE_KERNEL_END] = program->progs.cairn_trace_kernel_end;
+}
+
+static bool has_pairs(const struct cairn_trace_programs_opts *opts)
+{
+    return opts && (cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_BEGIN) ||
+                    cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_KERNEL_BEGIN));
 }
 
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
@@ -49,9 +67,11 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
     const bool wants_ends = wants_calls && !opts->enter_only;
     list_programs(program, programs);
     list_probe_programs(program, probes);
-    for (size_t i = opts ? 0 : N_FOLLOW; i < CAIRN_TRACE_PROGRAMS; i++)
-        (void)bpf_program__set_autoload(
-            programs[i], opts && (i < N_FOLLOW || (i == ENTER ? wants_calls : wants_ends)));
+    for (size_t i = opts ? 0 : N_FOLLOW; i < CAIRN_TRACE_PROGRAMS; i++) {
+        const bool is_pair = i == PAIR_GONE || i == PAIR_EXEC;
+        const bool wants = is_pair ? has_pairs(opts) : i == ENTER ? wants_calls : wants_ends;
+        (void)bpf_program__set_autoload(programs[i], opts && (i < N_FOLLOW || wants));
+    }
     for (size_t i = 0; i < CAIRN_TRACE_PROBE_PROGRAMS; i++)
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
@@ -59,19 +79,15 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
     cairn_trace_memory_prepare(program, opts);
 }
 
-/* Places of programs' files; they may be attached many at once. */
-static bool is_of_file(enum cairn_trace_place place)
-{
-    return place == CAIRN_TRACE_STATIC || place == CAIRN_TRACE_IN_PROGRAM;
-}
-
 static bool prepare_many(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
 {
+    struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
     bool can = true;
-    if (cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_STATIC))
-        can = cairn_bpf_places_prepare(program->progs.cairn_trace_usdt);
-    if (can && cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_IN_PROGRAM))
-        can = cairn_bpf_places_prepare(program->progs.cairn_trace_uprobe);
+    list_probe_programs(program, programs);
+    for (size_t i = 0; i < CAIRN_TRACE_PROBE_PROGRAMS && can; i++)
+        if (cairn_trace_is_of_file((enum cairn_trace_place)i) &&
+            cairn_trace_has_place(opts->probes, opts->n_probes, (enum cairn_trace_place)i))
+            can = cairn_bpf_places_prepare(programs[i]);
     return can;
 }
 
@@ -113,6 +129,8 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
     (void)bpf_map__set_autocreate(program->maps.trace_places, false);
     (void)bpf_map__set_autocreate(program->maps.trace_registers, false);
+    (void)bpf_map__set_autocreate(program->maps.trace_levels, has_pairs(opts));
+    (void)bpf_map__set_autocreate(program->maps.trace_entered, has_pairs(opts));
     if (!opts)
         return;
     const bool has_static = cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_STATIC);
@@ -133,7 +151,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     program->rodata->cairn_trace_user_only = opts->user_only;
     for (size_t i = 0; i < opts->n_probes; i++)
         program->rodata->cairn_has_returns |=
-            opts->probes[i].at_return && opts->probes[i].place == CAIRN_TRACE_IN_PROGRAM;
+            opts->probes[i].at_return && cairn_trace_is_of_file(opts->probes[i].place);
     program->rodata->cairn_trace_enter_only = opts->enter_only;
     program->rodata->cairn_trace_has_comm = has_comm(opts);
     program->rodata->cairn_trace_signal = opts->signal;
@@ -176,10 +194,9 @@ static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_
                 .offset = at->off);
     LIBBPF_OPTS(bpf_tracepoint_opts, point, .bpf_cookie = cookie);
     libbpf_print_fn_t before = libbpf_set_print(NULL); /* what it says, we say */
-    if (at->place == CAIRN_TRACE_IN_PROGRAM ||
-        at->place == CAIRN_TRACE_STATIC) /* of any process: targets are told apart at the hit */
+    if (cairn_trace_is_of_file(at->place)) /* of any process: targets are told apart at the hit */
         link = bpf_program__attach_uprobe_opts(programs[at->place], -1, at->path, at->off, &user);
-    else if (at->place == CAIRN_TRACE_IN_KERNEL)
+    else if (cairn_trace_is_in_kernel(at->place))
         link = bpf_program__attach_kprobe_opts(programs[at->place], at->name, &kernel);
     else
         link = bpf_program__attach_tracepoint_opts(programs[at->place], at->path, at->name, &point);
@@ -192,10 +209,10 @@ static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_
 static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struct cairn_err *err)
 {
     int code = cairn_fail_os(err, os_errno, "%s: cannot be attached to", at->event);
-    if (at->place == CAIRN_TRACE_IN_KERNEL && access(KPROBES, F_OK) != 0)
+    if (cairn_trace_is_in_kernel(at->place) && access(KPROBES, F_OK) != 0)
         cairn_hint(err, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS); a tracepoint may do: "
                         "cairn trace --list 'tracepoint:*'");
-    else if (at->place == CAIRN_TRACE_IN_KERNEL)
+    else if (cairn_trace_is_in_kernel(at->place))
         cairn_hint(err, "/sys/kernel/tracing/available_filter_functions has the functions");
     return code;
 }
@@ -205,7 +222,7 @@ static uint32_t places_of_file(const struct cairn_trace_programs *trace, uint32_
 {
     const struct cairn_trace_probe_at *at = &trace->probes[first];
     uint32_t last = first + 1;
-    while (is_of_file(at->place) && last < trace->n_probes &&
+    while (cairn_trace_is_of_file(at->place) && last < trace->n_probes &&
            trace->probes[last].place == at->place &&
            trace->probes[last].at_return == at->at_return &&
            strcmp(trace->probes[last].path, at->path) == 0)
@@ -248,7 +265,7 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
         n = trace->many_at_once ? places_of_file(trace, i) : 1;
         if (cairn_trace_is_perf_event(trace->probes[i].place)) /* memory.c */
             continue;
-        if (trace->many_at_once && is_of_file(trace->probes[i].place)) {
+        if (trace->many_at_once && cairn_trace_is_of_file(trace->probes[i].place)) {
             result = attach_file(trace, i, i + n, &at);
         } else {
             trace->probe_links[i] = attach_probe(trace, i);
@@ -332,6 +349,7 @@ static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trac
     sum->n_remembered += one->n_remembered;
     sum->n_walked += one->n_walked;
     sum->n_stacks_lost += one->n_stacks_lost;
+    sum->n_unreturned += one->n_unreturned;
 }
 
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
@@ -352,7 +370,9 @@ void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
         if (bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size) != 0)
             continue;
         sum.run_ns += info.run_time_ns;
-        if (i >= ENTER) { /* the kernel does not run a program inside itself */
+        if (i >= ENTER &&
+            i < CAIRN_TRACE_PROGRAMS +
+                    CAIRN_TRACE_END) { /* the kernel does not run a program inside itself */
             sum.n_seen += info.recursion_misses;
             sum.n_lost += info.recursion_misses;
         }

@@ -9,6 +9,8 @@
  *     system call returns  filters, adds to the sum, sends the event   sums: stack, call ──► sum
  *     thread exits         the same for a call that never returned
  *     probe, tracepoint    all of this at once: nothing returns
+ *     function begins      as a system call                           levels, entered: likewise
+ *     function returns     as a system call                           sums: stack, probe ──► sum
  *
  * Stacks are those of walk.h: a new one crosses to user space whole, and hash, thread and space
  * identify it.
@@ -39,7 +41,10 @@ enum {
     CAIRN_TRACE_TEXT_BYTES = 256,
     CAIRN_TRACE_DATA_BYTES = 64,
     CAIRN_TRACE_SUMS_MAX = 1 << 16,
-    CAIRN_TRACE_MEMOS = 512,   /* of one CPU */
+    CAIRN_TRACE_LEVELS = 64, /* functions under way in a thread: the kernel replaces no more return
+                                addresses (MAX_URETPROBE_DEPTH) */
+    CAIRN_TRACE_ENTERED_MAX = 1 << 14, /* the same of all threads */
+    CAIRN_TRACE_MEMOS = 512,           /* of one CPU */
     CAIRN_TRACE_MEMO_WAYS = 4, /* stacks of one function at one depth are kept beside each other */
     CAIRN_TRACE_NO_TEXT = 0xffff /* of a text: its memory could not be read */
 };
@@ -264,6 +269,19 @@ struct cairn_bpf_pending {
     struct cairn_bpf_trace_sum one;
 };
 
+/* Functions under way in a thread, the outermost first. */
+struct cairn_bpf_level {
+    __u64 sp; /* as the function began */
+    __u32 row;
+    __u32 is_stored; /* its begin is in `entered`; 0: filtered out, or lost */
+};
+
+struct cairn_bpf_levels {
+    __u32 thread; /* a number that no other thread has; 0: new */
+    __u32 n;
+    struct cairn_bpf_level at[CAIRN_TRACE_LEVELS];
+};
+
 struct cairn_bpf_memo {
     __u64 ip, sp, fp, lr; /* lr: 0 on x86-64 */
     __u64 mm;             /* the address space; 0: the memo is empty */
@@ -272,7 +290,8 @@ struct cairn_bpf_memo {
     struct cairn_bpf_words words;
 };
 
-/* What one CPU counts. n_seen = n_filtered + n_counted + n_lost + n_each + pending ones. */
+/* What one CPU counts. n_seen = n_filtered + n_counted + n_lost + n_each + n_unreturned + pending
+ * ones. */
 struct cairn_bpf_trace_cpu {
     __u64 n_seen;     /* calls of targets that began */
     __u64 n_filtered; /* of them: a term did not hold */
@@ -284,6 +303,7 @@ struct cairn_bpf_trace_cpu {
     __u64 n_no_space; /* the same, for the ring had no space */
     __u64 n_busy;     /* calls that began while another program walked on this CPU: lost */
     __u64 n_remembered, n_walked, n_stacks_lost;
+    __u64 n_unreturned;   /* functions that were left without a return */
     __u64 slice_ns, left; /* so many events may cross in this second */
     __u64 run_ns;
 };

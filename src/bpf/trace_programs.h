@@ -16,7 +16,7 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 6 };
+enum { CAIRN_TRACE_PROGRAMS = 8, CAIRN_TRACE_PROBE_PROGRAMS = 10 };
 
 /* What a probe is attached to. */
 enum cairn_trace_place {
@@ -25,12 +25,40 @@ enum cairn_trace_place {
     CAIRN_TRACE_POINT,      /* tracepoint */
     CAIRN_TRACE_STATIC,     /* USDT */
     CAIRN_TRACE_MEMORY,     /* hardware breakpoint */
-    CAIRN_TRACE_FAULT       /* software event of perf: page faults */
+    CAIRN_TRACE_FAULT,      /* software event of perf: page faults */
+    CAIRN_TRACE_BEGIN,      /* uprobe, whose event is reported at CAIRN_TRACE_END */
+    CAIRN_TRACE_KERNEL_BEGIN,
+    CAIRN_TRACE_END, /* uretprobe; those from here on see no event that was not seen before */
+    CAIRN_TRACE_KERNEL_END
 };
 
 static inline bool cairn_trace_is_perf_event(enum cairn_trace_place place)
 {
     return place == CAIRN_TRACE_MEMORY || place == CAIRN_TRACE_FAULT;
+}
+
+/* Is it where a function begins that has one event for its begin and its return? */
+static inline bool cairn_trace_is_pair(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_BEGIN || place == CAIRN_TRACE_KERNEL_BEGIN;
+}
+
+static inline bool cairn_trace_is_end(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_END || place == CAIRN_TRACE_KERNEL_END;
+}
+
+static inline bool cairn_trace_is_in_kernel(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_IN_KERNEL || place == CAIRN_TRACE_KERNEL_BEGIN ||
+           place == CAIRN_TRACE_KERNEL_END;
+}
+
+/* Is it a place of a program's file? Those may be attached many at once. */
+static inline bool cairn_trace_is_of_file(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_STATIC || place == CAIRN_TRACE_IN_PROGRAM ||
+           place == CAIRN_TRACE_BEGIN || place == CAIRN_TRACE_END;
 }
 
 struct cairn_trace_memory_at {

@@ -499,6 +499,7 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
 /* wants what tells targets */
 #include "bpf/trace.bpf.h"
 /* wants what reports events */
+#include "bpf/pair.bpf.h"
 #include "bpf/probe.bpf.h"
 #include "bpf/usdt.bpf.h"
 /* wants what a hit is */

@@ -76,6 +76,15 @@ static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 
 }
 #define RETURNED(regs) ((regs)->regs[0])
 
+/* The stack pointer where a function begins, the same when it has returned, and the address that it
+ * returns to. */
+#define STACK_OF(regs)            ((regs)->sp)
+#define STACK_BEFORE_RETURN(regs) ((regs)->sp)
+static __always_inline __u64 return_address(const bpf_user_pt_regs_t *regs)
+{
+    return regs->regs[30];
+}
+
 /* A data breakpoint stops before the instruction. */
 static __always_inline int stands_behind(struct cairn_bpf_walk_cpu *cpu,
                                          const bpf_user_pt_regs_t *regs, __u64 va, __u64 bytes)

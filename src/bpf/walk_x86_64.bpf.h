@@ -78,6 +78,16 @@ static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 
 }
 #define RETURNED(regs) ((regs)->rax)
 
+/* The stack pointer where a function begins, the same when it has returned, and the address that it
+ * returns to. A call pushes that, and ret takes it. */
+#define STACK_OF(regs)            ((regs)->rsp)
+#define STACK_BEFORE_RETURN(regs) ((regs)->rsp - 8)
+static __always_inline __u64 return_address(const bpf_user_pt_regs_t *regs)
+{
+    __u64 ret = 0;
+    return bpf_probe_read_user(&ret, sizeof ret, (void *)regs->rsp) ? 0 : ret;
+}
+
 /* At a data breakpoint: does the instruction that made the access stand before ip? Not if a call
  * wrote its return address, which is at sp, or if ip is at a string instruction that goes on. */
 static __always_inline int stands_behind(struct cairn_bpf_walk_cpu *cpu,

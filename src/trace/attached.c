@@ -66,7 +66,7 @@ static void say_functions(const struct cairn_spec *spec, struct cairn_buffer *ou
             if (n_places > n && n == probe->n_matched)
                 cairn_buffer_printf(out, " at %zu places", n_places);
             i += probe->n_matched - 1;
-        } else if (probe->at.place == CAIRN_TRACE_IN_PROGRAM && probe->n_places > 1) {
+        } else if (probe->at.place != CAIRN_TRACE_STATIC && probe->n_places > 1) {
             cairn_buffer_printf(out,
                                 probe->is_line ? "; %s is at %zu places: all of them"
                                                : "; %s is %zu functions of that name: all of "

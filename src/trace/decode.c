@@ -284,7 +284,10 @@ bool cairn_decode(struct cairn_decoder *d, const struct cairn_bpf_event *event,
 {
     size_t at[CAIRN_CALL_ARGS + 1];
     /* what a function was given is not in its registers any more when it returns */
-    const int unknown = event->row >= CAIRN_TRACE_CALLS && event->has_ret ? 0 : CAIRN_TRACE_ARGS;
+    const int unknown = event->row >= CAIRN_TRACE_CALLS && event->has_ret &&
+                                !cairn_spec_is_pair(d->spec, event->row)
+                            ? 0
+                            : CAIRN_TRACE_ARGS;
     const int n = d->call.n_args < 0 ? unknown : d->call.n_args;
     static const char *const unnamed[] = {"arg0", "arg1", "arg2", "arg3", "arg4", "arg5"};
     cairn_buffer_clear(&d->texts);

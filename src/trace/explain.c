@@ -79,7 +79,7 @@ static size_t read_insn(const char *path, uint64_t off, uint8_t ret_insn[INSN_MA
 static int explain_probe(const struct explaining *e, const struct cairn_trace_probe_at *at)
 {
     uint8_t insn[INSN_MAX];
-    const bool is_of_file = at->place == CAIRN_TRACE_IN_PROGRAM || at->place == CAIRN_TRACE_STATIC;
+    const bool is_of_file = cairn_trace_is_of_file(at->place);
     struct cairn_trace_spot place = {
         .size = sizeof place,
         .kind = cairn_spec_kind(&e->trace->spec, CAIRN_TRACE_CALLS + at->number),
@@ -102,7 +102,8 @@ static int explain(struct cairn_trace *t, const struct cairn_trace_opts *opts, s
     if (code == CAIRN_OK)
         code = explain_calls(e);
     for (size_t i = 0; i < t->places.n && code == CAIRN_OK; i++)
-        code = explain_probe(e, &t->places.items[i]);
+        if (!cairn_trace_is_end(t->places.items[i].place)) /* it is where it begins */
+            code = explain_probe(e, &t->places.items[i]);
     return code;
 }
 

@@ -76,6 +76,12 @@ static uint8_t width_of(enum cairn_call_kind kind)
     }
 }
 
+/* The register of such a result may have anything in its upper half. */
+static bool is_narrow(enum cairn_call_kind ret)
+{
+    return width_of(ret) == CAIRN_TRACE_S32 || width_of(ret) == CAIRN_TRACE_U32;
+}
+
 static const struct {
     const char *name;
     uint8_t field, width;
@@ -122,6 +128,8 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
         if (is_word(fields[i].name, p->at, size)) {
             node->field = fields[i].field;
             node->width = fields[i].width;
+            if (node->field == CAIRN_TRACE_RET && is_narrow(p->call->ret))
+                node->width = width_of(p->call->ret);
             p->at += size;
             return CAIRN_OK;
         }

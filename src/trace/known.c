@@ -91,10 +91,11 @@ static bool is_libc(const char *path, size_t size)
 
 void cairn_known_describe(const char *event, struct cairn_syscall *call)
 {
-    static const char kind[] = "uprobe:";
-    const char *file = event + sizeof kind - 1;
-    if (strncmp(event, kind, sizeof kind - 1) != 0)
+    static const char begin[] = "uprobe:", pair[] = "uprobe+uretprobe:";
+    const bool has_result = strncmp(event, pair, sizeof pair - 1) == 0;
+    if (!has_result && strncmp(event, begin, sizeof begin - 1) != 0)
         return;
+    const char *file = event + (has_result ? sizeof pair : sizeof begin) - 1;
     const char *colon = strchr(file, ':');
     if (!colon || !is_libc(file, (size_t)(colon - file)))
         return;
@@ -103,7 +104,7 @@ void cairn_known_describe(const char *event, struct cairn_syscall *call)
             const enum cairn_call_kind ret = call->ret;
             call->n_args = 0;
             cairn_call_read_form(known[i].form, call);
-            call->ret = ret; /* of a call that begins there is none */
+            call->ret = has_result ? call->ret : ret;
             return;
         }
 }

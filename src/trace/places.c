@@ -6,8 +6,9 @@
 #include "sample/sampler_state.h"
 #include "trace/memory.h"
 
-static void add(struct cairn_places *places, const struct cairn_probe *probe)
+static void add(struct cairn_places *places, const struct cairn_probe *probe, bool at_end)
 {
+    const size_t first = places->n;
     for (size_t i = 0; i < probe->n_places; i++) {
         struct cairn_trace_probe_at *at = &places->items[places->n++];
         *at = probe->at;
@@ -17,6 +18,28 @@ static void add(struct cairn_places *places, const struct cairn_probe *probe)
     }
     if (!probe->places)
         places->items[places->n++] = probe->at;
+    for (size_t i = first; at_end && i < places->n; i++) {
+        struct cairn_trace_probe_at *at = &places->items[i];
+        at->at_return = true;
+        at->place = at->place == CAIRN_TRACE_BEGIN ? CAIRN_TRACE_END : CAIRN_TRACE_KERNEL_END;
+    }
+}
+
+static int add_all(const struct cairn_spec *spec, struct cairn_places *places, bool at_end,
+                   struct cairn_err *err)
+{
+    for (size_t i = 0; i < spec->probes.n; i++) {
+        const struct cairn_probe *probe = &spec->probes.items[i];
+        const size_t n = probe->places ? probe->n_places : 1;
+        if (!spec->calls[CAIRN_TRACE_CALLS + i].is_wanted ||
+            (at_end && !cairn_trace_is_pair(probe->at.place)))
+            continue;
+        if (n > CAIRN_TRACE_PLACES - places->n)
+            return cairn_fail(err, CAIRN_E_LIMIT, "%s: more than %d places in all", probe->event,
+                              CAIRN_TRACE_PLACES);
+        add(places, probe, at_end);
+    }
+    return CAIRN_OK;
 }
 
 int cairn_places_list(const struct cairn_spec *spec, struct cairn_places *ret_places,
@@ -26,17 +49,9 @@ int cairn_places_list(const struct cairn_spec *spec, struct cairn_places *ret_pl
         (struct cairn_places){.items = cairn_alloc(CAIRN_TRACE_PLACES, sizeof *ret_places->items)};
     if (!ret_places->items)
         return cairn_fail_memory(err);
-    for (size_t i = 0; i < spec->probes.n; i++) {
-        const struct cairn_probe *probe = &spec->probes.items[i];
-        const size_t n = probe->places ? probe->n_places : 1;
-        if (!spec->calls[CAIRN_TRACE_CALLS + i].is_wanted)
-            continue;
-        if (n > CAIRN_TRACE_PLACES - ret_places->n)
-            return cairn_fail(err, CAIRN_E_LIMIT, "%s: more than %d places in all", probe->event,
-                              CAIRN_TRACE_PLACES);
-        add(ret_places, probe);
-    }
-    return CAIRN_OK;
+    /* Returns first: a function that begins between the two is not seen at all. */
+    int code = add_all(spec, ret_places, true, err);
+    return code == CAIRN_OK ? add_all(spec, ret_places, false, err) : code;
 }
 
 void cairn_places_done(struct cairn_places *places)

@@ -30,6 +30,10 @@ static const struct {
      "function's begin is single-stepped"},
     {"kprobe", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
+    {"uprobe+uretprobe", CAIRN_TRACE_BEGIN, false,
+     "uprobe and uretprobe: some 2.5 us a call, or 12 us where the function's begin is "
+     "single-stepped"},
+    {"kprobe+kretprobe", CAIRN_TRACE_KERNEL_BEGIN, false, "kprobe and kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
     {"usdt", CAIRN_TRACE_STATIC, false, ""},
     {"mem", CAIRN_TRACE_MEMORY, false,
@@ -55,6 +59,12 @@ static size_t kind_of(const char *text)
 bool cairn_probe_is(const char *text)
 {
     return kind_of(text) < KINDS;
+}
+
+bool cairn_probe_is_pair(const char *event)
+{
+    const size_t kind = kind_of(event);
+    return kind < KINDS && cairn_trace_is_pair(kinds[kind].place);
 }
 
 const char *cairn_probe_kind(const struct cairn_probe *probe)
@@ -137,6 +147,8 @@ static int add_in_kernel(struct cairn_probes *probes, const char *event, char *f
         return code;
     if (!*function)
         return cairn_fail(err, CAIRN_E_ARG, "%s: expected the name of a function", event);
+    if (off && cairn_probe_is_pair(event))
+        return cairn_fail(err, CAIRN_E_ARG, "%s: a function returns from no offset", event);
     struct cairn_probe *probe = cairn_probes_append(probes, event, "", function, err);
     if (!probe)
         return CAIRN_E_NOMEM;
@@ -246,7 +258,7 @@ static int add_fault(struct cairn_probes *probes, const char *event, const char 
 static int add_parts(struct cairn_probes *probes, size_t kind, const char *event, char *rest,
                      struct cairn_err *err)
 {
-    if (kinds[kind].place == CAIRN_TRACE_IN_KERNEL)
+    if (cairn_trace_is_in_kernel(kinds[kind].place))
         return add_in_kernel(probes, event, rest, err);
     if (kinds[kind].place == CAIRN_TRACE_STATIC)
         return cairn_probes_add_static(probes, event, rest, err);

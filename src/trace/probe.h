@@ -4,8 +4,11 @@
  *
  *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library, or a
  *                                                      pattern of several
+ *     uprobe+uretprobe:FILE:FUNC                       both: one event when it has returned, with
+ *                                                      its duration and the arguments of its begin
  *     uprobe:FILE:SOURCE:LINE                          a line of source
- *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
+ *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel; and
+ *     kprobe+kretprobe:FUNC
  *     tracepoint:GROUP:NAME                            both may be patterns
  *     usdt:[FILE:]PROVIDER:NAME                        static probes; likewise, and of all places
  *     mem:[FILE:]SYMBOL[+OFF][/LEN]:w                  an access to memory (memory.h)
@@ -49,6 +52,9 @@ struct cairn_probes {
 
 /* Does the text begin with a kind of this file? */
 bool cairn_probe_is(const char *text);
+
+/* Is it a kind of two probes with one event? */
+bool cairn_probe_is_pair(const char *event);
 
 /* Adds what one text means: of a pattern several. CAIRN_E_ARG, CAIRN_E_MISSING: no such file or
  * function. CAIRN_E_LIMIT. */

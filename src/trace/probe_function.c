@@ -28,7 +28,7 @@ struct adding {
 
 static bool is_return(const struct adding *to)
 {
-    return strncmp(to->event, "uretprobe:", 10) == 0;
+    return strncmp(to->event, "uretprobe:", 10) == 0 || cairn_probe_is_pair(to->event);
 }
 
 static int find(const struct adding *to, struct cairn_named_functions *ret_functions)
@@ -71,7 +71,7 @@ static void put_event(const struct adding *to, const char *name, struct cairn_bu
         cairn_buffer_str(out, to->event);
         return;
     }
-    cairn_buffer_printf(out, "%s:%s:", is_return(to) ? "uretprobe" : "uprobe", to->file);
+    cairn_buffer_printf(out, "%.*s:%s:", (int)strcspn(to->event, ":"), to->event, to->file);
     cairn_escape_terminal(out, name, strlen(name));
 }
 

@@ -60,6 +60,12 @@ const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint3
     return probe && probe->at.place == CAIRN_TRACE_MEMORY ? probe : NULL;
 }
 
+bool cairn_spec_is_pair(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe && cairn_trace_is_pair(probe->at.place);
+}
+
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
 {
     const struct cairn_probe *probe = probe_of(spec, row);
@@ -233,7 +239,9 @@ static int add_probes(struct cairn_spec *spec, const char *text, size_t size, co
     struct adding to = {.spec = spec, .filter = filter};
     const size_t first = spec->probes.n, n = cairn_typed_cut(text, size);
     const struct cairn_span types = {(const uint8_t *)text + n, size - n};
-    int code = types.size ? cairn_typed_check(text, err) : CAIRN_OK;
+    int code = types.size
+                   ? cairn_typed_check(text, (const char *)types.data + 1, types.size - 1, err)
+                   : CAIRN_OK;
     char *event = code == CAIRN_OK ? cairn_alloc(n + 1, 1) : NULL;
     if (!event)
         return code < 0 ? code : cairn_fail_memory(err);
@@ -271,10 +279,12 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
         return add_probes(spec, text, size, filter, err);
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
-        cairn_hint(err, "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
-                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME, "
-                        "mem:VARIABLE:w, signal:NAME, page-fault, exec, fork, exit, malloc; "
-                        "cairn trace --list '*' prints the events of this machine");
+        cairn_hint(err,
+                   "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
+                   "kretprobe:FUNCTION, uprobe+uretprobe:FILE:FUNCTION, "
+                   "kprobe+kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME, "
+                   "mem:VARIABLE:w, signal:NAME, page-fault, exec, fork, exit, malloc; "
+                   "cairn trace --list '*' prints the events of this machine");
         return CAIRN_E_ARG;
     }
     return add_list(spec, text + sizeof kind - 1, size - (sizeof kind - 1), filter, err);

@@ -167,6 +167,22 @@ static int on_turn(void *ctx, bool is_end)
     return cairn_trace_programs_sums(cairn_walker_trace(t->sampler->perf.walk.walker), on_sum, t);
 }
 
+static int check_enter_only(const struct cairn_trace *t, struct cairn_err *err)
+{
+    for (size_t i = 0; i < t->spec.probes.n; i++) {
+        const char *event = t->spec.probes.items[i].event;
+        if (!cairn_probe_is_pair(event))
+            continue;
+        cairn_fail(err, CAIRN_E_ARG,
+                   "%s: is an event when the function returns, and calls are to be counted as they "
+                   "begin",
+                   event);
+        cairn_hint(err, "uprobe: and kprobe: are events when it begins");
+        return CAIRN_E_ARG;
+    }
+    return CAIRN_OK;
+}
+
 int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
                           struct cairn_err *err)
 {
@@ -185,7 +201,10 @@ int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_tra
         if (code < 0)
             return code;
     }
-    return cairn_spec_finish(&t->spec, t->opts.filter, err);
+    int code = cairn_spec_finish(&t->spec, t->opts.filter, err);
+    if (code < 0)
+        return code;
+    return t->opts.enter_only ? check_enter_only(t, err) : CAIRN_OK;
 }
 
 /* The command's addresses are known when it has called execve(2). */
@@ -522,7 +541,9 @@ static void measure(struct cairn_trace *t)
     const uint64_t n_due = cpu.n_counted + (cpu.n_each - t->n_rest_filtered);
     if (n_due > stats->n_counted)
         stats->n_lost += n_due - stats->n_counted;
-    const uint64_t n_known = cpu.n_counted + cpu.n_each + cpu.n_filtered + cpu.n_lost;
+    stats->n_unreturned = cpu.n_unreturned;
+    const uint64_t n_known =
+        cpu.n_counted + cpu.n_each + cpu.n_filtered + cpu.n_lost + cpu.n_unreturned;
     stats->n_pending = cpu.n_seen > n_known ? cpu.n_seen - n_known : 0;
     stats->n_remembered = cpu.n_remembered;
     stats->n_walked = cpu.n_walked;

@@ -35,6 +35,11 @@ static size_t read_name(const char *at, size_t size, unsigned *ret_number)
     return n < size && at[n] == ':' ? n + 1 : 0;
 }
 
+static bool is_result(const char *at, size_t size)
+{
+    return size > 4 && memcmp(at, "ret:", 4) == 0;
+}
+
 /* "uprobe:./arg0:str" is a file: a list has its event's parts before it. */
 static bool has_parts(const char *event, size_t size)
 {
@@ -49,26 +54,56 @@ size_t cairn_typed_cut(const char *event, size_t size)
     unsigned number;
     for (size_t at = size; at-- > 0;)
         if (event[at] == '/')
-            return size > 9 && read_name(event + at + 1, size - at - 1, &number) &&
-                           has_parts(event, at)
+            return size > 9 && has_parts(event, at) &&
+                           (read_name(event + at + 1, size - at - 1, &number) ||
+                            is_result(event + at + 1, size - at - 1))
                        ? at
                        : size;
     return size;
 }
 
-int cairn_typed_check(const char *event, struct cairn_err *err)
+static const struct {
+    const char *name;
+    bool has_args, has_result;
+} kinds[] = {{"uprobe:", true, false},         {"kprobe:", true, false},
+             {"usdt:", true, false},           {"uretprobe:", false, true},
+             {"kretprobe:", false, true},      {"uprobe+uretprobe:", true, true},
+             {"kprobe+kretprobe:", true, true}};
+
+static int fail_kind(const char *event, bool is_of_result, bool is_return, struct cairn_err *err)
 {
-    static const char *const kinds[] = {"uprobe:", "kprobe:", "usdt:"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strncmp(event, kinds[i], strlen(kinds[i])) == 0)
-            return CAIRN_OK;
-    cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": has no arguments with types", event);
-    if (strncmp(event, "uretprobe:", 10) == 0 || strncmp(event, "kretprobe:", 10) == 0)
+    cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": has no %s", event,
+               is_of_result ? "result with a type" : "arguments with types");
+    if (is_return)
         cairn_hint(err, "when a function returns, its arguments are not in the registers any more; "
-                        "uprobe: and kprobe: have them");
+                        "uprobe: and kprobe: have them, uprobe+uretprobe: and kprobe+kretprobe: "
+                        "have them and the result");
+    else if (is_of_result)
+        cairn_hint(err, "uretprobe:, kretprobe:, uprobe+uretprobe: and kprobe+kretprobe: have one");
     else
-        cairn_hint(err, "uprobe:, kprobe: and usdt: have such");
+        cairn_hint(err, "uprobe:, kprobe: and usdt: have such, and uprobe+uretprobe: and "
+                        "kprobe+kretprobe:");
     return CAIRN_E_ARG;
+}
+
+int cairn_typed_check(const char *event, const char *list, size_t size, struct cairn_err *err)
+{
+    size_t kind = 0;
+    while (kind < sizeof kinds / sizeof *kinds &&
+           strncmp(event, kinds[kind].name, strlen(kinds[kind].name)) != 0)
+        kind++;
+    const bool is_known = kind < sizeof kinds / sizeof *kinds;
+    const bool has_args = is_known && kinds[kind].has_args;
+    const bool has_result = is_known && kinds[kind].has_result;
+    for (size_t at = 0; at < size;) {
+        const char *comma = memchr(list + at, ',', size - at);
+        const size_t n = comma ? (size_t)(comma - list) - at : size - at;
+        const bool is_of_result = is_result(list + at, n);
+        if (is_of_result ? !has_result : !has_args)
+            return fail_kind(event, is_of_result, has_result && !is_of_result, err);
+        at += n + 1;
+    }
+    return CAIRN_OK;
 }
 
 static int fail(const char *at, size_t size, const char *what, struct cairn_err *err)
@@ -107,11 +142,15 @@ static int read_arg(const char *at, size_t size, struct cairn_syscall *call, boo
 {
     unsigned number;
     enum cairn_call_kind kind;
-    const size_t n = read_name(at, size, &number);
+    const size_t n = is_result(at, size) ? 4 : read_name(at, size, &number);
     if (!n)
-        return fail(at, size, "expected argN:TYPE", err);
+        return fail(at, size, "expected argN:TYPE or ret:TYPE", err);
     if (!find_type(at + n, size - n, &kind))
         return fail(at, size, "there is no such type", err);
+    if (is_result(at, size)) {
+        call->ret = kind;
+        return kind == CAIRN_KIND_TEXT ? fail(at, size, "a result is a number", err) : CAIRN_OK;
+    }
     const unsigned most = call->has_own_args ? (unsigned)call->n_args : CAIRN_TRACE_ARGS;
     if (number >= most) {
         *ret_no_arg = true;

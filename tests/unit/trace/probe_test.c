@@ -37,6 +37,10 @@ static void what_is_no_place_is_refused(void **state)
         {"uprobe:/bin/sh:0x12zz", "is no address", CAIRN_E_ARG},
         {"uprobe:/bin/sh:0xffffffffffffffff", "no code of this file", CAIRN_E_MISSING},
         {"uretprobe:/bin/sh:main+4", "returns from no offset", CAIRN_E_ARG},
+        {"uprobe+uretprobe:/bin/sh:main+4", "returns from no offset", CAIRN_E_ARG},
+        {"uprobe+uretprobe:/bin/sh", "expected FILE:FUNCTION", CAIRN_E_ARG},
+        {"uprobe+uretprobe:/bin/sh:main.c:4", "a line does not return", CAIRN_E_ARG},
+        {"kprobe+kretprobe:vfs_read+4", "returns from no offset", CAIRN_E_ARG},
         {"kprobe:", "expected the name of a function", CAIRN_E_ARG},
         {"kprobe:vfs_read+9x", "is no offset", CAIRN_E_ARG},
         {"tracepoint:sched", "expected tracepoint:GROUP:NAME", CAIRN_E_ARG},
@@ -67,7 +71,10 @@ static void a_function_of_the_kernel_needs_no_file(void **state)
     struct cairn_probes probes = {0};
     assert_int_equal(cairn_probes_add(&probes, "kretprobe:vfs_read", NULL), CAIRN_OK);
     assert_int_equal(cairn_probes_add(&probes, "kprobe:vfs_read+0x10", NULL), CAIRN_OK);
-    assert_int_equal(probes.n, 2);
+    assert_int_equal(cairn_probes_add(&probes, "kprobe+kretprobe:vfs_read", NULL), CAIRN_OK);
+    assert_int_equal(probes.n, 3);
+    assert_string_equal(cairn_probe_kind(&probes.items[2]), "kprobe+kretprobe");
+    assert_true(cairn_trace_is_pair(probes.items[2].at.place));
     assert_string_equal(cairn_probe_kind(&probes.items[0]), "kretprobe");
     assert_true(probes.items[0].at.at_return);
     assert_string_equal(probes.items[1].at.name, "vfs_read");

@@ -64,7 +64,7 @@ static void wrong_lists_say_what_is_expected(void **state)
     } rows[] = {
         {"arg0:text", "\"arg0:text\": there is no such type", false},
         {"arg0:", "\"arg0:\": there is no such type", false},
-        {"arg0:d32,", "\"\": expected argN:TYPE", false},
+        {"arg0:d32,", "\"\": expected argN:TYPE or ret:TYPE", false},
         {"arg6:d", "f: has no argument \"arg6:d\": it has 6", true},
         {"arg4294967296:d", "f: has no argument \"arg4294967296:d\": it has 6", true},
         {"arg0:str,arg1:str,arg2:str", "f: has 3 texts, and an event can have 2", false},
@@ -90,12 +90,39 @@ static void a_static_probe_has_its_own_number_of_arguments(void **state)
     assert_true(no_arg);
 }
 
-static void returns_have_no_arguments(void **state)
+static int check(const char *event, const char *list)
+{
+    return cairn_typed_check(event, list, strlen(list), NULL);
+}
+
+static void a_begin_has_arguments_and_a_return_a_result(void **state)
 {
     (void)state;
-    assert_int_equal(cairn_typed_check("uprobe:a:f", NULL), CAIRN_OK);
-    assert_int_equal(cairn_typed_check("uretprobe:a:f", NULL), CAIRN_E_ARG);
-    assert_int_equal(cairn_typed_check("tracepoint:a:f", NULL), CAIRN_E_ARG);
+    assert_int_equal(check("uprobe:a:f", "arg0:d"), CAIRN_OK);
+    assert_int_equal(check("uprobe:a:f", "arg0:d,ret:d"), CAIRN_E_ARG);
+    assert_int_equal(check("uretprobe:a:f", "arg0:d"), CAIRN_E_ARG);
+    assert_int_equal(check("uretprobe:a:f", "ret:d"), CAIRN_OK);
+    assert_int_equal(check("uretprobe:a:f", "ret:d,arg0:d"), CAIRN_E_ARG);
+    assert_int_equal(check("kretprobe:f", "ret:d32"), CAIRN_OK);
+    assert_int_equal(check("uprobe+uretprobe:a:f", "arg0:d,ret:d32"), CAIRN_OK);
+    assert_int_equal(check("kprobe+kretprobe:f", "arg0:d,ret:d32"), CAIRN_OK);
+    assert_int_equal(check("tracepoint:a:f", "arg0:d"), CAIRN_E_ARG);
+    assert_int_equal(check("usdt:a:f", "ret:d"), CAIRN_E_ARG);
+}
+
+static void a_result_has_a_type_and_is_no_text(void **state)
+{
+    (void)state;
+    bool no_arg;
+    struct cairn_syscall call = {.name = "f", .n_args = -1};
+    static const char event[] = "uprobe+uretprobe:a:f/ret:d32";
+    assert_int_equal(cairn_typed_cut(event, sizeof event - 1), sizeof "uprobe+uretprobe:a:f" - 1);
+    assert_int_equal(read_list("arg1:str,ret:d32", &call, &no_arg, NULL), CAIRN_OK);
+    assert_int_equal(call.ret, CAIRN_KIND_INT);
+    assert_int_equal(call.n_args, 2);
+    assert_int_equal(read_list("ret:str", &call, &no_arg, NULL), CAIRN_E_ARG);
+    assert_false(no_arg);
+    assert_int_equal(read_list("ret:", &call, &no_arg, NULL), CAIRN_E_ARG);
 }
 
 static void functions_of_c_libraries_are_known(void **state)
@@ -111,6 +138,7 @@ static void functions_of_c_libraries_are_known(void **state)
         {"uprobe:/usr/lib/x86_64-linux-gnu/libc.so.6:open", 2},
         {"uprobe:libc.so.6:fopen+4", -1},
         {"uretprobe:libc.so.6:fopen", -1},
+        {"uprobe+uretprobe:libc.so.6:fopen", 2},
         {"uprobe:libcurl.so.4:fopen", -1},
         {"uprobe:./program:remove", -1},
     };
@@ -118,7 +146,8 @@ static void functions_of_c_libraries_are_known(void **state)
         struct cairn_syscall call = {.name = "f", .ret = CAIRN_KIND_HEX, .n_args = -1};
         cairn_known_describe(rows[i].event, &call);
         assert_int_equal(call.n_args, rows[i].n_args);
-        assert_int_equal(call.ret, CAIRN_KIND_HEX);
+        const bool has_result = strncmp(rows[i].event, "uprobe+", 7) == 0;
+        assert_int_equal(call.ret, has_result ? CAIRN_KIND_POINTER : CAIRN_KIND_HEX);
         assert_false(call.no_return);
     }
 }
@@ -130,7 +159,8 @@ int main(void)
         cmocka_unit_test(types_become_kinds),
         cmocka_unit_test(wrong_lists_say_what_is_expected),
         cmocka_unit_test(a_static_probe_has_its_own_number_of_arguments),
-        cmocka_unit_test(returns_have_no_arguments),
+        cmocka_unit_test(a_begin_has_arguments_and_a_return_a_result),
+        cmocka_unit_test(a_result_has_a_type_and_is_no_text),
         cmocka_unit_test(functions_of_c_libraries_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
