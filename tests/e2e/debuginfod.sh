@@ -108,21 +108,33 @@ missing) skip "elfutils' client finds the files" "there is no libdebuginfod" ;;
 *) same "elfutils' client finds the files" "$(cat client)" True ;;
 esac
 
-# What there is not is noted; the heaviest module is asked for first.
+# What there is not is noted.
 rm -rf "$folder"
 serve 404
 fetch 404
 same "all are asked for" "$(n_requests)" 4
 same "notes of what there is not" "$(find "$folder" -type f -size 0 | wc -l)" 4
-head -n 2 requests >out
-has out "$heavy" "the heaviest first"
-hasnt out "$light" "the heaviest first"
 fetch "404 again"
 same "what there is not is not asked for again" "$(n_requests)" 4
 echo 0 >"$folder/cache_miss_s"
 touch -d '1 minute ago' "$folder"/*/debuginfo "$folder"/*/executable
 fetch "404 later"
 same "but later" "$(n_requests)" 8
+end_server
+
+# The heaviest module is asked for first: four files are asked for at once, so others stand between.
+rows=("/opt/elsewhere/light,$light,$(address light),3")
+for i in 1 2 3 4 5 6; do
+    rows+=("/opt/elsewhere/other$i,$(printf '%040x' "$i"),0x1000,$((i + 10))")
+done
+rows+=("/opt/elsewhere/heavy,$heavy,$(address heavy),90")
+python3 "$SRC/tests/support/raw_profile.py" many.pb.gz "${rows[@]}" || exit 1
+rm -rf "$folder"
+serve 404
+"$CAIRN" resolve many.pb.gz -o named.pb.gz --force --no-cache --debuginfod 2>log
+same "the heaviest first, the lightest last" \
+    "$(grep -oE "$heavy|$light" requests | awk '!seen[$1]++ { printf "%s ", $1 }')" "$heavy $light "
+same "every file" "$(n_requests)" 16
 end_server
 
 # What is no answer: told, bounded in time, nothing kept, and after the second failure nothing asked.
