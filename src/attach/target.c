@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/foreign.h"
+#include "hook/blocks.h"
 #include "proc/process.h"
 #include "proc/threads.h"
 
@@ -60,21 +61,19 @@ static int write_at(const struct cairn_target_process *target, uint64_t va, cons
     return code;
 }
 
-/* Why not the bytes alone: embed/code.c. Interrupts divide the kernel's copy to there. */
 int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
                        size_t size, struct cairn_err *err)
 {
-    enum { PAGE = 4096, CHUNK = 16, WORD = 8 };
-    uint8_t chunks[2 * CHUNK];
-    const size_t before = (size_t)(va % PAGE);
-    if (size > WORD || !before || before >= CHUNK)
+    uint8_t blocks[CAIRN_HOOK_BLOCKS_MAX];
+    size_t before;
+    const size_t all = cairn_hook_blocks(va, size, &before);
+    if (!all)
         return write_at(target, va, bytes, size, err);
-    const size_t all = before + size <= CHUNK ? CHUNK : 2 * CHUNK;
-    int result = cairn_target_read(target, va - before, chunks, all, err);
+    int result = cairn_target_read(target, va - before, blocks, all, err);
     if (result < 0)
         return result;
-    memcpy(chunks + before, bytes, size);
-    return write_at(target, va - before, chunks, all, err);
+    memcpy(blocks + before, bytes, size);
+    return write_at(target, va - before, blocks, all, err);
 }
 
 /* Its ELF file's kind; the program may be deleted, so it is asked by the link. */

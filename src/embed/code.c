@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "embed/embed.h"
+#include "hook/blocks.h"
 #include "rt/own_maps.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
@@ -52,30 +53,19 @@ bool cairn_embed_read(const struct cairn_embed_memory *memory, uint64_t va, void
     return cairn_sys_read_at(memory->fd, to, n, va) == (long)n;
 }
 
-/* The kernel copies by "rep movsb", out of a buffer at the start of a page. To an address that is 1
- * to 15 bytes behind the start of a page, a CPU (measured on Zen 5) copies byte by byte, and an
- * interrupt leaves the word half changed for as long as it takes. Whole blocks from the start of
- * the page on are written there. */
-enum { BLOCK = 16, WORD = 8 };
-
-static bool write_blocks(const struct cairn_embed_memory *memory, uint64_t va, const void *from,
-                         size_t n, size_t before)
-{
-    uint8_t bytes[2 * BLOCK];
-    const size_t all = before + n <= BLOCK ? BLOCK : 2 * BLOCK;
-    if (!cairn_embed_read(memory, va - before, bytes, all))
-        return false;
-    memcpy(bytes + before, from, n);
-    return cairn_sys_write_at(memory->fd, bytes, all, va - before) == (long)all;
-}
-
 bool cairn_embed_write(const struct cairn_embed_memory *memory, uint64_t va, const void *from,
                        size_t n)
 {
-    const size_t before = (size_t)(va & (cairn_pages_size() - 1));
-    const bool done = n <= WORD && before && before < BLOCK
-                          ? write_blocks(memory, va, from, n, before)
-                          : cairn_sys_write_at(memory->fd, from, n, va) == (long)n;
+    uint8_t bytes[CAIRN_HOOK_BLOCKS_MAX];
+    size_t before;
+    const size_t all = cairn_hook_blocks(va, n, &before);
+    bool done = false;
+    if (!all) {
+        done = cairn_sys_write_at(memory->fd, from, n, va) == (long)n;
+    } else if (cairn_embed_read(memory, va - before, bytes, all)) {
+        memcpy(bytes + before, from, n);
+        done = cairn_sys_write_at(memory->fd, bytes, all, va - before) == (long)all;
+    }
     return done && memcmp((const void *)(uintptr_t)va, from, n) == 0;
 }
 
