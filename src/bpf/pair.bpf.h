@@ -166,33 +166,32 @@ static __always_inline struct cairn_bpf_level *begin_pair(const bpf_user_pt_regs
     return level;
 }
 
-SEC("uprobe")
-int cairn_trace_begin(bpf_user_pt_regs_t *regs)
+static __always_inline int take_begin(bpf_user_pt_regs_t *regs, int is_kernel)
 {
     struct hit hit = {};
     struct cairn_bpf_levels *levels = 0;
-    struct cairn_bpf_level *level = begin_pair(regs, &hit, &levels, 0);
+    struct cairn_bpf_level *level = begin_pair(regs, &hit, &levels, is_kernel);
     if (!level || !levels)
         return 0;
-    if (!cairn_trace_no_stack)
+    if (is_kernel)
+        take_both(regs, &hit);
+    else if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
-    take_pointed(&hit, 0);
+    take_pointed(&hit, is_kernel);
     store(&hit, levels, level);
     return 0;
+}
+
+SEC("uprobe")
+int cairn_trace_begin(bpf_user_pt_regs_t *regs)
+{
+    return take_begin(regs, 0);
 }
 
 SEC("kprobe")
 int cairn_trace_kernel_begin(bpf_user_pt_regs_t *regs)
 {
-    struct hit hit = {};
-    struct cairn_bpf_levels *levels = 0;
-    struct cairn_bpf_level *level = begin_pair(regs, &hit, &levels, 1);
-    if (!level || !levels)
-        return 0;
-    take_both(regs, &hit);
-    take_pointed(&hit, 1);
-    store(&hit, levels, level);
-    return 0;
+    return take_begin(regs, 1);
 }
 
 struct finding {
