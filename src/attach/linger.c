@@ -117,13 +117,14 @@ static bool is_away(const struct code *code, struct thread *thread)
     const uint64_t now = ran_ns(code->pid, thread->tid);
     if (now == UINT64_MAX)
         return true;
-    const uint64_t caught = read_signals(code->pid, thread->tid, "SigCgt:");
     if (read_sleep(code->pid, thread->tid, &sp, &ip))
-        return !is_in(code, ip) && (!caught || !is_on_stack(code, sp));
+        return !is_in(code, ip) &&
+               (!read_signals(code->pid, thread->tid, "SigCgt:") || !is_on_stack(code, sp));
     if (now - thread->ran_ns < RUN_NS)
         return false;
     thread->ran_ns = now;
-    return ++thread->runs >= RUNS && !(caught & read_signals(code->pid, thread->tid, "SigBlk:"));
+    return ++thread->runs >= RUNS && !(read_signals(code->pid, thread->tid, "SigCgt:") &
+                                       read_signals(code->pid, thread->tid, "SigBlk:"));
 }
 
 bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, int timeout_ms)

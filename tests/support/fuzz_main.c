@@ -32,6 +32,7 @@ enum {
 static const struct sampled {
     size_t small, big, places;
 } PLAIN = {256, 1024, 512}, FULL = {1024, 16384, 4096};
+static struct sampled sampled;
 static const rlim_t MAX_MEMORY = (rlim_t)2 << 30;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -97,18 +98,13 @@ static void run_one(const char *change, size_t place, const uint8_t *bytes, size
     n_runs++;
 }
 
-static struct sampled how_many(void)
-{
-    return getenv("CAIRN_FULL") ? FULL : PLAIN;
-}
-
 static void flip(const uint8_t *bytes, size_t size, size_t i)
 {
     run_one("all bits flipped", i, bytes, size, bytes[i] ^ 0xff);
     if (bytes[i])
         run_one("zeroed", i, bytes, size, 0);
     for (unsigned bit = 0; bit < 8; bit++)
-        if (size <= how_many().small || bit == i % 8)
+        if (size <= sampled.small || bit == i % 8)
             run_one("a bit flipped", i, bytes, size, bytes[i] ^ (1 << bit));
 }
 
@@ -134,7 +130,6 @@ static uint8_t *read_input(const char *path, size_t *ret_size)
 /* Odd, so that each byte of an aligned word has its turn. */
 static size_t step_of(size_t size)
 {
-    struct sampled sampled = how_many();
     return size <= sampled.big ? 1 : size / sampled.places | 1;
 }
 
@@ -199,6 +194,7 @@ int main(int argc, char **argv)
         return 2;
     }
     guard();
+    sampled = getenv("CAIRN_FULL") ? FULL : PLAIN;
     if (LLVMFuzzerInitialize)
         LLVMFuzzerInitialize(&argc, &argv);
     struct stat st;
