@@ -370,9 +370,8 @@ void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
         if (bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size) != 0)
             continue;
         sum.run_ns += info.run_time_ns;
-        if (i >= ENTER &&
-            i < CAIRN_TRACE_PROGRAMS +
-                    CAIRN_TRACE_END) { /* the kernel does not run a program inside itself */
+        /* the kernel does not run a program inside itself */
+        if (i >= ENTER && i < CAIRN_TRACE_PROGRAMS + CAIRN_TRACE_END) {
             sum.n_seen += info.recursion_misses;
             sum.n_lost += info.recursion_misses;
         }

@@ -18,9 +18,9 @@ enum { CAIRN_PERF_POINTS_MAX = 1024 };
 
 struct cairn_perf_point {
     uint64_t id; /* as tracefs gives it */
-    const char
-        *filter;    /* of tracefs (Documentation/trace/events.rst, 5.1); NULL: none. One that the
-                           kernel refuses is left out */
+    /* Of tracefs (Documentation/trace/events.rst, 5.1); NULL: none. One that the kernel refuses is
+     * left out. */
+    const char *filter;
     bool no_kernel; /* without frames of the kernel */
     bool no_stack;  /* without a copy of the user stack */
 };

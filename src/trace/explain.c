@@ -28,8 +28,7 @@ static const char *call_cost(const struct cairn_trace *t)
                      "of every process";
     if (t->opts.way == CAIRN_TRACE_WAY_PERF)
         return "perf events at sys_enter and sys_exit: some microseconds a hit, for the copy of "
-               "the "
-               "stack, and 0.1 us every other call of every process";
+               "the stack, and 0.1 us every other call of every process";
     return t->opts.argv
                ? "seccomp and ptrace: some 10 us where the call begins, and where it ends"
                : "ptrace: some 10 us at the begin and the end of every call, traced or not";
