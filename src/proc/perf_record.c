@@ -156,7 +156,8 @@ static void read_trailer(struct cairn_reader *r, struct cairn_perf_record *recor
     record->time_ns = time_ns;
 }
 
-static bool parse(struct cairn_span bytes, bool has_raw, struct cairn_perf_record *ret_record)
+bool cairn_perf_record_parse(struct cairn_span bytes, bool has_raw,
+                             struct cairn_perf_record *ret_record)
 {
     struct cairn_reader r = cairn_reader_of(bytes, false);
     struct cairn_perf_record record = {.text = ""};
@@ -180,16 +181,6 @@ static bool parse(struct cairn_span bytes, bool has_raw, struct cairn_perf_recor
         return false;
     *ret_record = record;
     return true;
-}
-
-bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *ret_record)
-{
-    return parse(bytes, false, ret_record);
-}
-
-bool cairn_perf_record_parse_raw(struct cairn_span bytes, struct cairn_perf_record *ret_record)
-{
-    return parse(bytes, true, ret_record);
 }
 
 size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,

@@ -50,10 +50,10 @@ struct cairn_perf_record {
  * size is impossible, nothing that follows can be trusted. */
 int cairn_perf_record_next(struct cairn_span bytes, size_t *pos, struct cairn_span *ret_record);
 
-/* False where the record is shorter than its type demands. */
-bool cairn_perf_record_parse(struct cairn_span record, struct cairn_perf_record *ret_record);
-/* The same where each sample has PERF_SAMPLE_RAW too. */
-bool cairn_perf_record_parse_raw(struct cairn_span record, struct cairn_perf_record *ret_record);
+/* False where the record is shorter than its type demands. `has_raw`: each sample has
+ * PERF_SAMPLE_RAW too. */
+bool cairn_perf_record_parse(struct cairn_span record, bool has_raw,
+                             struct cairn_perf_record *ret_record);
 
 /* What of a sample's chain is of one context, PERF_CONTEXT_KERNEL or _USER; returns how much. */
 size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,

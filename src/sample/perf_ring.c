@@ -55,18 +55,12 @@ void cairn_perf_queue_done(struct cairn_perf_queue *queue)
     *queue = (struct cairn_perf_queue){0};
 }
 
-static bool parse(const struct cairn_perf_queue *queue, struct cairn_span bytes,
-                  struct cairn_perf_record *ret_record)
-{
-    return queue->has_raw ? cairn_perf_record_parse_raw(bytes, ret_record)
-                          : cairn_perf_record_parse(bytes, ret_record);
-}
-
 static void enter(struct cairn_perf_queue *queue, struct cairn_span bytes)
 {
     struct cairn_perf_record record;
     struct cairn_queue_entry entry = {.off = queue->bytes.size, .size = (uint32_t)bytes.size};
-    if (!parse(queue, bytes, &record) || queue->bytes.size > CAIRN_QUEUE_BYTES_MAX - bytes.size ||
+    if (!cairn_perf_record_parse(bytes, queue->has_raw, &record) ||
+        queue->bytes.size > CAIRN_QUEUE_BYTES_MAX - bytes.size ||
         !cairn_buffer_reserve(&queue->bytes, bytes.size) ||
         cairn_grow((void **)&queue->entries, &queue->cap, queue->n + 1, sizeof entry) < 0) {
         queue->bytes.failed = false;
@@ -130,7 +124,7 @@ void cairn_perf_queue_peek(struct cairn_perf_queue *queue, size_t first, cairn_p
         struct cairn_perf_record record;
         struct cairn_span bytes = {queue->bytes.data + queue->entries[i].off,
                                    queue->entries[i].size};
-        if (parse(queue, bytes, &record) && fn(ctx, &record) < 0)
+        if (cairn_perf_record_parse(bytes, queue->has_raw, &record) && fn(ctx, &record) < 0)
             return;
     }
 }
@@ -152,7 +146,7 @@ int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
         if (entry->time_ns > until_ns)
             break;
         queue->n_taken++;
-        if (parse(queue, bytes, &record))
+        if (cairn_perf_record_parse(bytes, queue->has_raw, &record))
             code = fn(ctx, &record);
     }
     if (queue->n_taken && queue->n_taken >= (queue->n - queue->n_taken) / 8)

@@ -107,8 +107,8 @@ static bool find_sample(struct cairn_span bytes, struct cairn_perf_record *ret_r
     struct cairn_span record;
     size_t pos = 0;
     while (cairn_perf_record_next(bytes, &pos, &record) > 0)
-        if (cairn_perf_record_parse(record, ret_record) && ret_record->type == PERF_RECORD_SAMPLE &&
-            ret_record->regs.known)
+        if (cairn_perf_record_parse(record, false, ret_record) &&
+            ret_record->type == PERF_RECORD_SAMPLE && ret_record->regs.known)
             return true;
     return false;
 }

@@ -96,7 +96,7 @@ static void add_mapping(struct cairn_buffer *out, uint64_t time_ns, bool with_bu
 static struct cairn_perf_record parse(const struct cairn_buffer *bytes)
 {
     struct cairn_perf_record record;
-    assert_true(cairn_perf_record_parse(cairn_buffer_span(bytes), &record));
+    assert_true(cairn_perf_record_parse(cairn_buffer_span(bytes), false, &record));
     return record;
 }
 
@@ -138,7 +138,7 @@ static void a_tracepoint_brings_its_record(void **state)
         add_u32(&body, size);
         cairn_buffer_add(&body, "0123456789abcd", size);
         add_record(&bytes, PERF_RECORD_SAMPLE, 0, &body);
-        const bool ok = cairn_perf_record_parse_raw(cairn_buffer_span(&bytes), &record);
+        const bool ok = cairn_perf_record_parse(cairn_buffer_span(&bytes), true, &record);
         assert_int_equal(ok, size == 12);
         if (ok)
             assert_memory_equal(record.raw.data, "0123456789ab", 12);
@@ -184,7 +184,7 @@ static void a_build_id_longer_than_its_field_is_refused(void **state)
     struct cairn_perf_record record;
     add_mapping(&bytes, 5, true);
     bytes.data[8 + 32] = 21;
-    assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+    assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), false, &record));
     cairn_buffer_done(&bytes);
 }
 
@@ -198,7 +198,7 @@ static void a_chain_longer_than_its_record_is_refused(void **state)
         struct cairn_perf_record record;
         add_sample(&bytes, 1, chain, 2);
         memcpy(bytes.data + 8 + 40, &sizes[i], sizeof sizes[i]);
-        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), false, &record));
         cairn_buffer_done(&bytes);
     }
 }
@@ -213,9 +213,9 @@ static void a_stack_larger_than_its_record_is_refused(void **state)
         struct cairn_perf_record record;
         add_sample(&bytes, 1, chain, 2);
         memcpy(bytes.data + bytes.size - 8, &huge[i], sizeof huge[i]); /* more valid than there */
-        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), false, &record));
         memcpy(bytes.data + bytes.size - 32, &huge[i], sizeof huge[i]);
-        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), false, &record));
         cairn_buffer_done(&bytes);
     }
 }
@@ -286,7 +286,7 @@ static void every_truncation_fails_or_stays_inside(void **state)
             add_mapping(&bytes, 1, kind == 1);
         for (size_t size = 0; size < bytes.size; size++) {
             uint8_t *copy = test_copy(bytes.data, size);
-            bool ok = cairn_perf_record_parse((struct cairn_span){copy, size}, &record);
+            bool ok = cairn_perf_record_parse((struct cairn_span){copy, size}, false, &record);
             /* Without stack, or registers too, a sample is still one. */
             if (ok && kind == 0)
                 assert_true(size == bytes.size - 32 ||
