@@ -12,10 +12,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/filters.h"
 #include "attach/image.h"
 #include "attach/job.h"
 #include "attach/older.h"
 #include "attach/place.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 enum { PATH_BYTES = PATH_MAX, WAIT_STEP_MS = 20, WAIT_STEPS = 50 };
@@ -228,6 +230,20 @@ static bool all_lead_to_us(const struct cairn_attach_job *job)
     return job->ledger.n_rows > 0;
 }
 
+/* Threads of the process call the system for the tracker, when we are long gone. */
+static int ask_filters(const struct cairn_attach_job *job, struct cairn_err *err)
+{
+    struct cairn_filters_found found;
+    int result = cairn_filters_check(&job->target, &found, err);
+    if (result == CAIRN_OK && found.n_threads > 0)
+        cairn_attach_say(job,
+                         "%zu threads have filters of system calls (seccomp): %zu programs, which "
+                         "allow all that the tracker calls%s%s; each was held for %.3f ms at most",
+                         found.n_threads, found.n_programs, found.lost ? ", but " : "",
+                         found.lost ? found.lost : "", (double)found.held_ns / CAIRN_NS_PER_MS);
+    return result;
+}
+
 static int attach(struct cairn_attach_job *job, struct cairn_err *err)
 {
     unsigned granule_bits = 0; /* of a tracker that began already: it has it */
@@ -240,6 +256,9 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
                    job->target.pid, job->target.pid);
         return CAIRN_E_EXISTS;
     }
+    result = ask_filters(job, err);
+    if (result < 0)
+        return result;
     if (job->report.again)
         result = cairn_attach_enter(job, err);
     else

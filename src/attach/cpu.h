@@ -23,6 +23,9 @@ struct cairn_still_regs {
 /* The ELF machine of programs that can be attached to; 0: none, this CPU's file is not written. */
 extern const uint16_t cairn_cpu_machine;
 
+/* What filters of system calls know this CPU's by (<linux/audit.h>). */
+extern const uint32_t cairn_cpu_audit;
+
 /* The relocations that a library of this CPU has, by their numbers (its psABI). */
 struct cairn_cpu_relocs {
     uint32_t relative, absolute, glob_dat, jump_slot;

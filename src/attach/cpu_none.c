@@ -4,6 +4,7 @@
 
 const struct cairn_span cairn_cpu_call_insn = {NULL, 0};
 const uint16_t cairn_cpu_machine = 0;
+const uint32_t cairn_cpu_audit = 0;
 const struct cairn_cpu_relocs cairn_cpu_relocs = {0, 0, 0, 0};
 const struct cairn_span cairn_cpu_thread_code = {NULL, 0};
 const unsigned cairn_cpu_return_at = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -19,6 +20,7 @@ enum {
 static const uint8_t syscall_insn[] = {0x0f, 0x05};
 const struct cairn_span cairn_cpu_call_insn = {syscall_insn, sizeof syscall_insn};
 const uint16_t cairn_cpu_machine = EM_X86_64;
+const uint32_t cairn_cpu_audit = AUDIT_ARCH_X86_64;
 const struct cairn_cpu_relocs cairn_cpu_relocs = {.relative = R_X86_64_RELATIVE,
                                                   .absolute = R_X86_64_64,
                                                   .glob_dat = R_X86_64_GLOB_DAT,

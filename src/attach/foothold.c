@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "attach/choose.h"
+#include "attach/filters.h"
 #include "attach/wait.h"
 #include "base/error.h"
 #include "proc/process.h"
@@ -89,7 +90,8 @@ static int make_thread(struct cairn_foothold *foothold, int tid, struct cairn_er
     const struct cairn_target_process *target = foothold->target;
     struct cairn_stilled held;
     struct cairn_err later;
-    int newborn = 0, result = cairn_hold_begin(target->pid, tid, target->call_va, &held, err);
+    int newborn = 0, result = cairn_hold_begin(target->pid, tid, target->call_va,
+                                               foothold->is_exempt, &held, err);
     if (result < 0)
         return result;
     result = check_call(target, err);
@@ -208,7 +210,7 @@ int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room
 {
     struct cairn_foothold foothold = {.target = target, .socket = -1, .their_socket = -1};
     struct cairn_hurry hurry;
-    int result = cairn_target_check_filters(target->pid, err);
+    int result = cairn_filters_are_there(target->pid, &foothold.is_exempt, err);
     if (result < 0)
         return result;
     cairn_hurry_begin(&hurry);

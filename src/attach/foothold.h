@@ -22,11 +22,12 @@ struct cairn_foothold {
     int held_tid;                /* of the program's thread, and how long it stood */
     uint64_t held_ns;
     bool mended;     /* a call of it was */
+    bool is_exempt;  /* from the filters of system calls that the process has */
     bool keeps_room; /* what our thread stands on stays when it ends */
 };
 
-/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken,
- * or one has a filter of system calls; else as cairn_hold_begin(). */
+/* `room_va`: what run() left behind earlier; 0: nothing. CAIRN_E_SUPPORT: no thread can be taken;
+ * else as cairn_hold_begin(). Filters of system calls do not hold for what is done here. */
 int cairn_foothold_open(const struct cairn_target_process *target, uint64_t room_va,
                         struct cairn_foothold *ret_foothold, struct cairn_err *err);
 

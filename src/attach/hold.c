@@ -135,20 +135,29 @@ static int begin_stopped(struct cairn_stilled *held, struct cairn_err *err)
     return result < 0 ? result : block_signals(held, err);
 }
 
-static int fail_seize(int pid, int os_errno, struct cairn_err *err)
+static int fail_seize(int pid, bool is_exempt, int os_errno, struct cairn_err *err)
 {
+    if (is_exempt && os_errno == EPERM) {
+        cairn_fail_os(err, os_errno,
+                      "pid %d: its filters of system calls cannot be lifted for our "
+                      "thread",
+                      pid);
+        cairn_hint(err, "root may, outside of containers (CAP_SYS_ADMIN)");
+        return CAIRN_E_ACCESS;
+    }
     int code = cairn_fail_os(err, os_errno, "pid %d: cannot be traced", pid);
     if (code == CAIRN_E_ACCESS)
         cairn_process_hint_access(pid, err);
     return code;
 }
 
-int cairn_hold_begin(int pid, int tid, uint64_t call_va, struct cairn_stilled *ret_held,
-                     struct cairn_err *err)
+int cairn_hold_begin(int pid, int tid, uint64_t call_va, bool is_exempt,
+                     struct cairn_stilled *ret_held, struct cairn_err *err)
 {
+    const long options = PTRACE_O_TRACESYSGOOD | (is_exempt ? PTRACE_O_SUSPEND_SECCOMP : 0);
     struct cairn_stilled held = {.pid = pid, .tid = tid, .call_va = call_va};
-    if (ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD) < 0)
-        return fail_seize(pid, errno, err);
+    if (ptrace(PTRACE_SEIZE, tid, NULL, options) < 0)
+        return fail_seize(pid, is_exempt, errno, err);
     held.begin_ns = cairn_now_ns();
     int result = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 ? fail_gone(&held, err)
                                                                : await_stop(&held, err);

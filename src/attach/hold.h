@@ -29,11 +29,13 @@ struct cairn_stilled {
     uint64_t begin_ns, held_ns;
 };
 
-/* Stops the thread. CAIRN_E_MISSING: it ended. CAIRN_E_ACCESS: it may not be traced; the hint says
- * by what. CAIRN_E_LIMIT: it did not stop in time, and is left alone. CAIRN_E_SUPPORT: it runs
- * 32-bit code. */
-int cairn_hold_begin(int pid, int tid, uint64_t call_va, struct cairn_stilled *ret_held,
-                     struct cairn_err *err);
+/* Stops the thread. `is_exempt`: the process's filters of system calls do not hold for it, nor for
+ * threads that it makes for us, until it is let go (PTRACE_O_SUSPEND_SECCOMP, Linux 4.3): a right
+ * of who can read them (attach/filters.h). CAIRN_E_MISSING: it ended. CAIRN_E_ACCESS: it may not be
+ * traced; the hint says by what. CAIRN_E_LIMIT: it did not stop in time, and is left alone.
+ * CAIRN_E_SUPPORT: it runs 32-bit code. */
+int cairn_hold_begin(int pid, int tid, uint64_t call_va, bool is_exempt,
+                     struct cairn_stilled *ret_held, struct cairn_err *err);
 
 /* One system call of the thread; `ret_result` is the kernel's, -errno where that refused. */
 int cairn_hold_call(struct cairn_stilled *held, long number, const uint64_t args[CAIRN_CALL_ARGS],

@@ -14,7 +14,6 @@
 #include "base/foreign.h"
 #include "hook/blocks.h"
 #include "proc/process.h"
-#include "proc/threads.h"
 
 enum {
     PATH_BYTES = 64,
@@ -120,26 +119,6 @@ static int check_status(int pid, struct cairn_err *err)
         return CAIRN_E_ACCESS;
     }
     return CAIRN_OK;
-}
-
-/* Of each thread: a filter may be one thread's alone, and all threads run the tracker. */
-int cairn_target_check_filters(int pid, struct cairn_err *err)
-{
-    struct cairn_process_status status;
-    struct cairn_threads threads = {0};
-    int result = cairn_threads_read(pid, &threads, err), filtered = 0;
-    for (size_t i = 0; result == CAIRN_OK && !filtered && i < threads.n; i++)
-        if (cairn_process_status(threads.tids[i], &status, NULL) == CAIRN_OK && status.seccomp > 0)
-            filtered = threads.tids[i];
-    cairn_threads_done(&threads);
-    if (!filtered)
-        return result;
-    cairn_fail(
-        err, CAIRN_E_SUPPORT,
-        "pid %d: thread %d has a filter of system calls (seccomp), which may end it for ours", pid,
-        filtered);
-    cairn_hint(err, "start it under the tracker: cairn heap run -- COMMAND");
-    return CAIRN_E_SUPPORT;
 }
 
 /* A return address that lies on no shadow stack is a fault there, and our thread has one. */

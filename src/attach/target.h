@@ -23,10 +23,6 @@ int cairn_target_open_process(int pid, struct cairn_target_process *ret_target,
                               struct cairn_err *err);
 void cairn_target_close_process(struct cairn_target_process *target);
 
-/* Before it makes a system call for us. CAIRN_E_SUPPORT: one of its threads has a filter of system
- * calls (seccomp) that may end it for ours. */
-int cairn_target_check_filters(int pid, struct cairn_err *err);
-
 /* Reads the mappings anew. */
 int cairn_target_look_again(struct cairn_target_process *target, struct cairn_err *err);
 
