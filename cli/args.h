@@ -59,8 +59,10 @@ struct cli_command {
     int (*run)(struct cli_args *args);
     bool options_first; /* the first operand ends the options (a command follows) */
     enum cli_remote_use remote;
-    int (*run_words)(char **words); /* instead of all that: takes the words behind the command's
-                                       name as they are, --help too; NULL: none */
+    const struct cli_command *const *parts; /* instead of all that: named "heap leaks"; ends with
+                                               NULL */
+    int (*run_words)(char **words); /* or: takes the words behind the command's name as they are,
+                                       --help too */
 };
 
 enum { CLI_ARGS_END = -1, CLI_ARGS_WRONG = -2 };
@@ -115,6 +117,6 @@ const char *cli_nearest(const char *word, const char *const *names); /* NULL: no
 extern const struct cli_command cli_cmd_cache, cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record,
     cli_cmd_flame, cli_cmd_heap, cli_cmd_report, cli_cmd_convert, cli_cmd_version, cli_cmd_view,
     cli_cmd_addr2line, cli_cmd_diff, cli_cmd_doctor, cli_cmd_stack, cli_cmd_trace, cli_cmd_hook,
-    cli_cmd_remote, cli_cmd_symbols;
+    cli_cmd_remote, cli_cmd_symbols, cli_cmd_completion;
 
 #endif /* CAIRN_CLI_ARGS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn heap: its parts, a row each. */
 #include "cli/heap.h"
-#include "cli/parts.h"
 
 static const struct cli_command *const parts[] = {
     &cli_heap_run,   &cli_heap_attach, &cli_heap_detach,      &cli_heap_stop,
@@ -9,13 +8,8 @@ static const struct cli_command *const parts[] = {
     &cli_heap_diff,  &cli_heap_report, &cli_heap_top_command, &cli_heap_mark,
     &cli_heap_list,  &cli_heap_clean,  &cli_heap_env,         NULL};
 
-static int run_words(char **words)
-{
-    return cli_parts_run(&(const struct cli_parts){&cli_cmd_heap, parts}, words);
-}
-
 const struct cli_command cli_cmd_heap = {
     .name = "heap",
     .summary = "record each live heap block with its stack, and show what leaks",
-    .run_words = run_words,
+    .parts = parts,
 };

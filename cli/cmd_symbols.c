@@ -2,7 +2,6 @@
 /* cairn symbols: its parts, a row each, and the store that every command uses. */
 #include <stdlib.h>
 
-#include "cli/parts.h"
 #include "cli/symbols.h"
 #include "cli/term.h"
 
@@ -30,13 +29,8 @@ const char *cli_symbols_folder(const char *dir, char own[CLI_SYMBOLS_FOLDER])
     return NULL;
 }
 
-static int run_words(char **words)
-{
-    return cli_parts_run(&(const struct cli_parts){&cli_cmd_symbols, parts}, words);
-}
-
 const struct cli_command cli_cmd_symbols = {
     .name = "symbols",
     .summary = "keep symbols by build ID for all commands, or pack those of a profile",
-    .run_words = run_words,
+    .parts = parts,
 };

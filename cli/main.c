@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command: a table of subcommands, each in a file of its own. A new one is a file cmd_NAME.c, a
- * row below, a man page docs/man/cairn-NAME.1 and its name in cli/args.h and cli/meson.build.
+ * The command: it finds the subcommand (commands.h) and runs it.
  *
  * Results go to stdout, all else to stderr. Exit status: 0 done, 1 could not, 2 used wrongly, 3
  * a gate closed.
@@ -20,41 +19,17 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/addr2line.h"
-#include "cli/args.h"
+#include "cli/commands.h"
 #include "cli/parts.h"
 #include "cli/remote.h"
 #include "cli/symbols.h"
 #include "cli/term.h"
 
-static const struct cli_command *const commands[] = {
-    /* clang-format off */
-    &cli_cmd_stack, &cli_cmd_trace,
-    &cli_cmd_record,
-    &cli_cmd_heap,
-    &cli_cmd_hook,
-    &cli_cmd_resolve,
-    &cli_cmd_symbolize,
-    &cli_cmd_addr2line,
-    &cli_cmd_flame,
-    &cli_cmd_report,
-    &cli_cmd_diff,
-    &cli_cmd_convert,
-    &cli_cmd_view,
-    &cli_cmd_remote,
-    &cli_cmd_symbols,
-    &cli_cmd_cache,
-    &cli_cmd_doctor,
-    &cli_cmd_version,
-    /* clang-format on */
-};
-
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
-
 static const struct cli_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
     return NULL;
 }
 
@@ -62,18 +37,19 @@ static void print_help(FILE *out)
 {
     fprintf(out, "usage: cairn COMMAND [OPTION...]\n\n"
                  "Native call stacks: caught, named and shown.\n\ncommands:\n");
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; cli_commands[i]; i++)
+        fprintf(out, "  %-11s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(out, "\n\"cairn COMMAND --help\" or \"man cairn-COMMAND\" tells more of each.\n");
 }
 
 static int wrong_command(const char *name)
 {
-    const char *names[N_COMMANDS + 2];
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i]->name;
-    names[N_COMMANDS] = "help";
-    names[N_COMMANDS + 1] = NULL;
+    const char *names[CLI_COMMANDS_MAX];
+    size_t n = 0;
+    for (; cli_commands[n] && n < CLI_COMMANDS_MAX - 2; n++)
+        names[n] = cli_commands[n]->name;
+    names[n++] = "help";
+    names[n] = NULL;
     const char *near = cli_nearest(name, names);
     if (near)
         cli_say("unknown command \"%s\", did you mean \"%s\"? (cairn --help)", name, near);
@@ -92,10 +68,7 @@ static int run_help(char **words)
     const struct cli_command *command = find_command(words[0]);
     if (!command)
         return wrong_command(words[0]);
-    if (command->run_words)
-        return command->run_words((char *[]){help, NULL});
-    cli_args_print_help(command);
-    return CLI_OK;
+    return cli_run_command(command, (char *[]){help, NULL});
 }
 
 static int dispatch(char **words)

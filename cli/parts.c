@@ -9,40 +9,62 @@
 
 enum { N_PARTS_MAX = 32 };
 
-/* "run" of "heap run" */
-static const char *part_name(const struct cli_command *part)
+const char *cli_part_name(const struct cli_command *part)
 {
     return strchr(part->name, ' ') + 1;
 }
 
-static void print_help(const struct cli_parts *p, FILE *out)
+static void print_help(const struct cli_command *command, FILE *out)
 {
-    fprintf(out, "usage: cairn %s PART [OPTION...]\n\n%s.\n\nparts:\n", p->command->name,
-            p->command->summary);
-    for (size_t i = 0; p->parts[i]; i++)
-        fprintf(out, "  %-8s %s\n", part_name(p->parts[i]), p->parts[i]->summary);
+    fprintf(out, "usage: cairn %s PART [OPTION...]\n\n%s.\n\nparts:\n", command->name,
+            command->summary);
+    for (size_t i = 0; command->parts[i]; i++)
+        fprintf(out, "  %-8s %s\n", cli_part_name(command->parts[i]), command->parts[i]->summary);
 }
 
-static int wrong_part(const struct cli_parts *p, const char *name)
+static int wrong_part(const struct cli_command *command, const char *name)
 {
     const char *names[N_PARTS_MAX + 1];
     size_t n = 0;
-    while (n < N_PARTS_MAX && p->parts[n]) {
-        names[n] = part_name(p->parts[n]);
+    while (n < N_PARTS_MAX && command->parts[n]) {
+        names[n] = cli_part_name(command->parts[n]);
         n++;
     }
     names[n] = NULL;
-    const char *near = cli_nearest(name, names), *command = p->command->name;
+    const char *near = cli_nearest(name, names);
     if (near)
-        cli_say("%s: there is no part \"%s\", did you mean \"%s\"? (cairn %s --help)", command,
-                name, near, command);
+        cli_say("%s: there is no part \"%s\", did you mean \"%s\"? (cairn %s --help)",
+                command->name, name, near, command->name);
     else
-        cli_say("%s: there is no part \"%s\" (cairn %s --help)", command, name, command);
+        cli_say("%s: there is no part \"%s\" (cairn %s --help)", command->name, name,
+                command->name);
     return CLI_USAGE;
+}
+
+static int run_part(const struct cli_command *command, char **words)
+{
+    if (!words[0]) {
+        print_help(command, stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
+        print_help(command, stdout);
+        for (size_t i = 0; command->parts[i]; i++) {
+            putchar('\n');
+            cli_args_print_help(command->parts[i]);
+        }
+        return CLI_OK;
+    }
+    for (size_t i = 0; command->parts[i]; i++)
+        if (strcmp(cli_part_name(command->parts[i]), words[0]) == 0)
+            return cli_run_command(command->parts[i], words + 1);
+    return wrong_part(command, words[0]);
 }
 
 int cli_run_command(const struct cli_command *command, char **words)
 {
+    if (command->parts)
+        return run_part(command, words);
     if (command->run_words)
         return command->run_words(words);
     int status = CLI_OK;
@@ -55,24 +77,4 @@ int cli_run_command(const struct cli_command *command, char **words)
         status = command->run(args);
     cli_args_free(args);
     return status;
-}
-
-int cli_parts_run(const struct cli_parts *p, char **words)
-{
-    if (!words[0]) {
-        print_help(p, stderr);
-        return CLI_USAGE;
-    }
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
-        print_help(p, stdout);
-        for (size_t i = 0; p->parts[i]; i++) {
-            putchar('\n');
-            cli_args_print_help(p->parts[i]);
-        }
-        return CLI_OK;
-    }
-    for (size_t i = 0; p->parts[i]; i++)
-        if (strcmp(part_name(p->parts[i]), words[0]) == 0)
-            return cli_run_command(p->parts[i], words + 1);
-    return wrong_part(p, words[0]);
 }

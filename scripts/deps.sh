@@ -16,7 +16,7 @@ packages() {
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils protobuf-compiler \
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
             libunwind8 musl-tools g++-aarch64-linux-gnu g++-arm-linux-gnueabihf sqlite3 openssl jq redis nginx wrk \
-            libpython3.11-testsuite libc6-dbg openssh-server openssh-client \
+            zsh fish libpython3.11-testsuite libc6-dbg openssh-server openssh-client \
             lua5.1 lua5.2 lua5.3 lua5.4 luajit liblua5.1-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev libluajit-5.1-dev
         # i386 and x32 are a part of amd64 alone.
         [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] ||

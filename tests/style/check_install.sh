@@ -33,6 +33,11 @@ need "$work/root$prefix/include/memory_tracker.h"
 for page in "$src"/docs/man/*.1; do
     need "$work/root$prefix/share/man/man1/${page##*/}"
 done
+if [ -f "$build/cli/completions/cairn" ]; then
+    for script in bash-completion/completions/cairn zsh/site-functions/_cairn fish/vendor_completions.d/cairn.fish; do
+        need "$work/root$prefix/share/$script"
+    done
+fi
 for library in libcairn libcairn-symbolize libcairn-unwind; do
     need "$lib/$library.a"
     need "$lib/$library.so"
