@@ -68,10 +68,12 @@ print(eval("(" + sys.argv[1] + ")"))' "$1"
 }
 
 # permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
-# whose stack matches. By the environment, for some awks take \ out of what -v gives.
+# whose stack matches. By grep, for mawk knows no {N} in a pattern.
 permille() {
-    pattern=$2 awk '{ n = $NF; sum += n; if ($0 ~ ENVIRON["pattern"]) hit += n }
-        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
+    grep -E -- "$2" "$1" | awk '
+        FILENAME == "-" { hit += $NF; next }
+        { sum += $NF }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' - "$1"
 }
 share() {
     echo $(($(permille "$1" "$2") / 10))
