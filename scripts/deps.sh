@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the groups named: build, demo, test, bench, full, fresh, format.
+# Installs the Debian packages of the groups named: build, demo, test, bench, full, package, fresh, format.
 # Nothing is asked of the network or of root where nothing is missing.
 set -eu
 
@@ -27,6 +27,7 @@ packages() {
     # make builds the module of contrib/kernel; its headers are unpacked beside the build.
     full) echo make qemu-user qemu-system-arm qemu-system-x86 cppcheck clang-tidy nodejs default-jdk-headless postgresql \
         haproxy neovim texlive-binaries ;;
+    package) echo dpkg-dev git xz-utils lintian ;;
     fresh) echo debootstrap git ;;
     format) echo clang-format ;;
     *)

@@ -5,7 +5,8 @@
 The plain gate has three builds: gcc as a user builds it, clang with AddressSanitizer and
 UndefinedBehaviorSanitizer, and the unwinder alone with musl. --full adds the other compilers and
 sanitizers, the guest CPUs, minutes of fuzzing and the reports of the static analysers. Names of
-parts behind it run these alone: the builds' folders without "build-", fuzz and analysers.
+parts behind it run these alone: the builds' folders without "build-", fuzz, packages and
+analysers.
 
 A few tests that watch live programs may fail for what else the machine does. Each of them runs once
 more, alone: what fails again has failed, and what passes is listed with its first output.
@@ -259,6 +260,19 @@ def fuzz_all(total):
             total.passed += 1
 
 
+def package(total):
+    """Two of them, into a tree of Debian."""
+    say("packages")
+    status, output = run([ROOT / "tests/packages/packages.sh"])
+    print(output, flush=True)
+    if status == 77:
+        total.skips.append(f"packages: {output.strip().splitlines()[-1]}")
+        return
+    total.passed += len(re.findall(r"^ok ", output, re.M))
+    if status:
+        total.fail("packages", output)
+
+
 def analyse(_total):
     """Reports, no verdicts: clang-tidy's needs the build of the part clang."""
     say("cppcheck (a report)")
@@ -292,7 +306,7 @@ def wanted_parts(words, known):
 def main():
     full = sys.argv[1:2] == ["--full"]
     builds = {part_name(build): build for build in GATE + (FULL if full else [])}
-    others = {"fuzz": fuzz_all, "analysers": analyse} if full else {}
+    others = {"fuzz": fuzz_all, "packages": package, "analysers": analyse} if full else {}
     parts = wanted_parts(sys.argv[1 + full:], [*builds, *others])
     if full:
         os.environ["CAIRN_FULL"] = "1"
