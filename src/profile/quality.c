@@ -6,15 +6,26 @@
 #include "profile/frame_kind.h"
 #include "profile/profile.h"
 
+/* The value type that counts samples; n_types: there is none. */
+static size_t weight_type(const struct cairn_profile *p)
+{
+    size_t type = 0;
+    while (type < p->n_types && strcmp(p->public_types[type].type, "samples") != 0)
+        type++;
+    return type;
+}
+
+static uint64_t weight_by(const struct cairn_profile *p, size_t type, size_t sample)
+{
+    if (type == p->n_types)
+        return 1;
+    int64_t value = p->values[sample * p->n_types + type];
+    return value > 0 ? (uint64_t)value : 0;
+}
+
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample)
 {
-    for (size_t type = 0; type < p->n_types; type++) {
-        if (strcmp(p->public_types[type].type, "samples") != 0)
-            continue;
-        int64_t value = p->values[sample * p->n_types + type];
-        return value > 0 ? (uint64_t)value : 0;
-    }
-    return 1;
+    return weight_by(p, weight_type(p), sample);
 }
 
 /* The number of its text; 0: it has none. */
@@ -62,17 +73,19 @@ static bool *find_told(const struct cairn_profile *p)
  * that no walker left a trace in is not judged at all. */
 static void count_samples(const struct cairn_profile *p, struct cairn_profile_stats *s)
 {
-    bool walked = false, *told = find_told(p);
+    bool walked = false;
     for (uint32_t i = 1; i < p->n_frames && !walked; i++)
         walked = is_walked(p, i);
+    bool *told = walked ? find_told(p) : NULL;
+    const size_t type = weight_type(p);
     for (size_t i = 0; i < p->n_samples; i++) {
-        uint64_t weight = cairn_profile_weight(p, i);
+        uint64_t weight = weight_by(p, type, i);
         uint32_t cut = cut_of(p, i);
         bool has_gap = is_gap(p, cut);
         s->n_samples += weight;
         s->n_cut += cut && !has_gap ? weight : 0;
         s->n_gap += has_gap ? weight : 0;
-        s->n_judged += cut || (walked && told && told[p->samples[i].stack]) ? weight : 0;
+        s->n_judged += cut || (told && told[p->samples[i].stack]) ? weight : 0;
     }
     cairn_free(told);
 }
