@@ -25,8 +25,11 @@ enum {
 static const long waiting[] = {
     SYS_futex,    SYS_nanosleep, SYS_clock_nanosleep, SYS_ppoll,
     SYS_pselect6, SYS_wait4,     SYS_waitid,          SYS_epoll_pwait,
-#ifdef SYS_poll
-    SYS_poll,     SYS_select,    SYS_pause,           SYS_epoll_wait,
+#ifdef SYS_epoll_wait
+    SYS_poll,     SYS_pause,     SYS_epoll_wait,
+#endif
+#ifdef SYS_select
+    SYS_select,
 #endif
 };
 

@@ -9,8 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "base/span.h"
+
+/* 32-bit CPUs have another one alone; none of them is entered yet. */
+#ifndef SYS_mmap
+#define SYS_mmap SYS_mmap2
+#endif
 
 enum { CAIRN_CALL_ARGS = 6, CAIRN_STILL_REGS_MAX = 512 };
 

@@ -34,7 +34,9 @@ int cairn_perf_data_read_piece(struct cairn_perf_data_file *file, uint64_t off, 
     cairn_buffer_clear(&file->piece);
     if (!cairn_buffer_reserve(&file->piece, size ? size : 1))
         return cairn_fail_memory(err);
-    long got = off > INT64_MAX - size ? 0 : input->read_at(input->ctx, off, file->piece.data, size);
+    long got = off > (uint64_t)INT64_MAX - size
+                   ? 0
+                   : input->read_at(input->ctx, off, file->piece.data, size);
     if (got < 0 || (size_t)got > size)
         return cairn_fail(err, CAIRN_E_IO, "the input could not be read at 0x%" PRIx64, off);
     file->piece.size = (size_t)got;

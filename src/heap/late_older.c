@@ -106,6 +106,6 @@ int cairn_late_older(struct cairn_late_older *older)
         code = do_all(stack, older);
     }
     if (older->mapped_bytes)
-        cairn_pages_unmap((void *)older->blocks, older->mapped_bytes);
+        cairn_pages_unmap((void *)older->blocks, (size_t)older->mapped_bytes);
     return code;
 }

@@ -33,7 +33,7 @@ static uint64_t hash_name(const char *name, size_t size)
 static bool enter(struct cairn_name_index *index, const struct cairn_elf_symbol *symbol)
 {
     size_t mask = index->n_slots - 1, size = strlen(symbol->name);
-    size_t at = hash_name(symbol->name, size) & mask;
+    size_t at = (size_t)hash_name(symbol->name, size) & mask;
     while (index->slots[at].name) {
         const struct slot *slot = &index->slots[at];
         if (slot->vaddr == symbol->vaddr && strcmp(slot->name, symbol->name) == 0)
@@ -121,7 +121,7 @@ bool cairn_name_index_find(const struct cairn_name_index *index, const char *nam
     size_t n = 0, n_least = 0, mask = index->n_slots - 1;
     if (!index->slots)
         return false;
-    for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name;
+    for (size_t at = (size_t)hash_name(name, name_size) & mask; index->slots[at].name;
          at = (at + 1) & mask) {
         const struct slot *slot = &index->slots[at];
         if (strncmp(slot->name, name, name_size) != 0 || slot->name[name_size])

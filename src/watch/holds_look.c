@@ -183,7 +183,8 @@ static void forget(struct cairn_heap_holds *h)
     h->graph = NULL;
     h->search.reach = NULL;
     h->heap = NULL;
-    h->n_of = h->search.n_blocks = h->search.bytes = 0;
+    h->search.n_blocks = h->search.bytes = 0;
+    h->n_of = 0;
 }
 
 int cairn_holds_look(struct cairn_heap_holds *holds, struct cairn_err *err)

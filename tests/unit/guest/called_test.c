@@ -41,7 +41,7 @@ static bool read_function(void *ctx, uint64_t va, void *to, size_t size)
     else if (va >= CONSTANTS && va < NAME && size == sizeof string)
         memcpy(to, &string, sizeof string);
     else if (va >= text && va < text + sizeof name)
-        memcpy(to, name + (va - text), min(size, sizeof name - (va - text)));
+        memcpy(to, name + (va - text), min(size, sizeof name - (size_t)(va - text)));
     else
         return va >= NAME && va < NAME + 4096;
     return true;

@@ -9,13 +9,13 @@
 /* More pages than are asked for at once. */
 enum { PAGES = 3 * CAIRN_PRESENT_ENTRIES };
 
-static uint64_t page_size;
+static size_t page_size;
 static uint8_t *memory;
 
 static int map_memory(void **state)
 {
     (void)state;
-    page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    page_size = (size_t)sysconf(_SC_PAGESIZE);
     memory = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED)
@@ -42,7 +42,7 @@ static void only_written_pages_are_present(void **state)
     uint64_t from, to = va_of(0);
     for (size_t i = 0; i < 3; i++)
         for (uint64_t page = written[i][0]; page < written[i][1]; page++)
-            memory[page * page_size] = 1;
+            memory[(size_t)page * page_size] = 1;
     cairn_present_open(getpid(), &present);
     for (size_t i = 0; i < 3; i++) {
         assert_true(cairn_present_next(&present, to, va_of(PAGES), UINT64_MAX, &from, &to));
@@ -74,7 +74,8 @@ static void a_reservation_is_passed_over(void **state)
 {
     (void)state;
     static struct cairn_present present;
-    const size_t size = (size_t)1 << 40;
+    const size_t size =
+        sizeof(size_t) > 4 ? (size_t)1 << (sizeof(size_t) > 4 ? 40 : 0) : (size_t)1 << 30;
     uint8_t *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     uint64_t va = (uintptr_t)pages, from, to;

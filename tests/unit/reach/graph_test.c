@@ -25,7 +25,7 @@ static bool read_memory(void *ctx, uint64_t va, uint8_t *to, size_t size)
     memset(to, 0, size);
     if (va >= BASE && va - BASE < t.size)
         memcpy(to, t.bytes + (va - BASE),
-               size < t.size - (va - BASE) ? size : t.size - (va - BASE));
+               size < t.size - (size_t)(va - BASE) ? size : t.size - (size_t)(va - BASE));
     return true;
 }
 
