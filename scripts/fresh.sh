@@ -17,25 +17,9 @@ give_up() {
     exit 1
 }
 
-# The mirror that this machine installs from.
-mirror() {
-    # shellcheck disable=SC2016 # apt-get expands them
-    found=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-        sed -n 's/^bookworm main //p' | head -n 1)
-    echo "${CAIRN_FRESH_MIRROR:-${found:-http://deb.debian.org/debian}}"
-}
-
 make_tree() {
     echo "run: fresh: debootstrap of Debian 12 (minbase) into $tree"
-    debootstrap --variant=minbase bookworm "$tree" "$(mirror)" >"$logs/debootstrap.log" 2>&1 || {
-        tail -n 15 "$logs/debootstrap.log" >&2
-        give_up "debootstrap failed; all it printed is in $logs/debootstrap.log"
-    }
-    # How to reach the mirror is this machine's business: names and proxies.
-    for file in resolv.conf hosts; do
-        [ ! -f "/etc/$file" ] || cp -L "/etc/$file" "$tree/etc/$file"
-    done
-    apt-config dump 2>/dev/null | grep -i '^Acquire::[^ ]*proxy' >"$tree/etc/apt/apt.conf.d/90host" || :
+    "$root/scripts/debian_tree.sh" "$tree" "$logs/debootstrap.log" || give_up "there is no tree to try it in"
     [ -z "$(git -C "$root" status --porcelain --untracked-files=no)" ] ||
         echo "run: fresh: changes that are not committed are not tried" >&2
     git -c safe.directory="$root" clone --quiet --no-hardlinks "$root" "$tree/root/cairn" ||

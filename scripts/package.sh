@@ -35,7 +35,6 @@ build() {
     folder=$1
     shift
     map="-ffile-prefix-map=$root=. -ffile-prefix-map=$folder=build"
-    rm -rf "$folder"
     CFLAGS="$map" meson setup "$folder" --buildtype=release -Doptimization=2 -Dtests=disabled -Djni=disabled \
         -Dstrip=false "$@" >"$work/setup.log" || {
         cat "$work/setup.log" >&2

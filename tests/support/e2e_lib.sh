@@ -70,10 +70,8 @@ print(eval("(" + sys.argv[1] + ")"))' "$1"
 # permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
 # whose stack matches. By grep, for mawk knows no {N} in a pattern.
 permille() {
-    grep -E -- "$2" "$1" | awk '
-        FILENAME == "-" { hit += $NF; next }
-        { sum += $NF }
-        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' - "$1"
+    awk -v "hit=$(grep -E -- "$2" "$1" | awk '{ sum += $NF } END { print sum + 0 }')" '{ sum += $NF }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
 }
 share() {
     echo $(($(permille "$1" "$2") / 10))
