@@ -52,7 +52,7 @@ changelog() {
     cat <<TEXT
 $1 ($version) unstable; urgency=medium
 
-  * $(git log -1 --format=%s)
+$(git log -1 --format=%s | fold -s -w 72 | sed '1s/^/  * /; 2,$s/^/    /; s/ *$//')
 
  -- $maintainer  $(date -R -d "@$SOURCE_DATE_EPOCH")
 TEXT
@@ -170,7 +170,7 @@ TEXT
 The libraries of cairn: symbolizer, unwinder, hooks, and the tracker of heap
 blocks that is loaded into programs.
 TEXT
-    pack libcairn-dev libdevel "libcairn0 (= $version)" "call stacks of native programs - for developers" <<'TEXT'
+    pack libcairn-dev libdevel "libcairn0 (= $version), libbpf-dev, liblzma-dev, libzstd-dev, zlib1g-dev" "call stacks of native programs - for developers" <<'TEXT'
 Headers, static libraries and pkg-config files of cairn's libraries.
 TEXT
 }

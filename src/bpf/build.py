@@ -25,12 +25,14 @@ def main():
     name = os.path.basename(source).removesuffix(".bpf.c")
     whole, bare = header + ".o", header + ".bare.o"
     ours = [f"-I{folder}" for folder in folders.split(",")]
+    # The kernel gets the names of source files: as they lie in the tree, wherever that is.
+    ours += [f"-ffile-prefix-map={os.path.dirname(folder)}/=" for folder in folders.split(",")]
     after = [word for place in system_folders(sys.argv[7:]) for word in ("-idirafter", place)]
     # mcpu: what every kernel since 5.1 takes. -g: the types that are looked for in the kernel.
     # Freestanding: clang's own <stdint.h>, for libc's knows no such machine.
     subprocess.run([clang, "-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror",
-                    "-std=gnu17", "-ffreestanding", *ours, *after,
-                    "-MD", "-MF", depfile, "-MQ", header, "-c", source, "-o", whole], check=True)
+                    "-std=gnu17", "-ffreestanding", "-fdebug-compilation-dir=.", *ours, *after,
+                    "-MD", "-MF", depfile, "-MQ", header, "-c", os.path.abspath(source), "-o", whole], check=True)
     subprocess.run([bpftool, "gen", "object", bare, whole], check=True)  # without line numbers
     kind = ["-L"] if header.endswith(".light.h") else []
     text = subprocess.run([bpftool, *kind, "gen", "skeleton", bare, "name", name + "_bpf"],
