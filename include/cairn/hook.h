@@ -163,7 +163,7 @@ struct cairn_hook_plan {
     size_t move_bytes;  /* `least` of the piece from entry_va that calls the original: the move
                            takes [entry_va, resume_va) */
 
-    /* One store of 8 bytes changes the function. They lie in one line of the cache. */
+    /* These 8 bytes change, at once. They lie in one line of the cache. */
     uint64_t word_va;
     bool is_aligned; /* word_va is a multiple of 8 */
     uint8_t word_before[8];
@@ -188,7 +188,9 @@ CAIRN_API bool cairn_hook_plan(const struct cairn_hook_function *function,
                                struct cairn_hook_plan *ret_plan);
 
 /* What is written to lead to a target: first `pad` (n_pad bytes at plan->pad_va; 0: none), then
- * `word` at plan->word_va by one store. To undo it, word_before, then pad_before. */
+ * `word` at plan->word_va at once: while threads run there, by a page in the old one's place, or
+ * with all of them stopped. A write through /proc/PID/mem can be seen half done. To undo it,
+ * word_before, then pad_before. */
 struct cairn_hook_patch {
     size_t n_pad;
     uint8_t pad[8];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "embed/cpu.h"
+#include "embed/renew.h"
 #include "embed/slots.h"
 
 static const uint64_t highest_va = UINT64_MAX >> 17; /* of user space, x86-64 and aarch64 */
@@ -64,11 +65,24 @@ static struct cairn_hook *take_removed(struct cairn_embed_chain *chain,
     return NULL;
 }
 
-/* Leads a cell elsewhere. The word that its first word may read is stored first. */
+/* Changes words, unless they hold that. Where no thread can be yet, they are zero. */
+static bool put_words(const struct cairn_embed_memory *memory, uint64_t va, const uint64_t *words,
+                      size_t n_bytes)
+{
+    static const uint64_t none;
+    const void *now = (const void *)(uintptr_t)va;
+    if (memcmp(now, words, n_bytes) == 0)
+        return true;
+    return memcmp(now, &none, sizeof none) == 0
+               ? cairn_embed_write(memory, va, words, n_bytes)
+               : cairn_embed_renew(memory, va, words, n_bytes, NULL) == CAIRN_OK;
+}
+
+/* Leads a cell elsewhere. */
 static bool point(const struct cairn_embed_memory *memory, uint64_t cell_va, uint64_t target_va)
 {
-    return cairn_embed_store(memory, cell_va + sizeof(uint64_t), target_va) &&
-           cairn_embed_store(memory, cell_va, cairn_embed_cell(cell_va, target_va));
+    const uint64_t words[] = {cairn_embed_cell(cell_va, target_va), target_va};
+    return put_words(memory, cell_va, words, sizeof words);
 }
 
 /* Can what it calls ever change? In front of a function only newer hooks come; of slots a hook for
@@ -140,5 +154,6 @@ bool cairn_embed_chain_settle(const struct cairn_embed_memory *memory,
     const uint64_t head_va = newest ? newest->entry_va : chain->end_va;
     if (chain->head_va)
         return done & point(memory, chain->head_va, head_va);
-    return done & (!chain->head_word_va || cairn_embed_store(memory, chain->head_word_va, head_va));
+    return done & (!chain->head_word_va ||
+                   put_words(memory, chain->head_word_va, &head_va, sizeof head_va));
 }

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "embed/embed.h"
-#include "hook/blocks.h"
 #include "rt/own_maps.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
@@ -20,9 +19,11 @@
 
 enum {
 #ifdef SYS_mmap
-    MMAP_CALL = SYS_mmap
+    MMAP_CALL = SYS_mmap,
+    OFF_UNIT = 1
 #else
-    MMAP_CALL = SYS_mmap2 /* the same without a file */
+    MMAP_CALL = SYS_mmap2,
+    OFF_UNIT = 4096 /* mmap2(2) */
 #endif
 };
 
@@ -56,23 +57,8 @@ bool cairn_embed_read(const struct cairn_embed_memory *memory, uint64_t va, void
 bool cairn_embed_write(const struct cairn_embed_memory *memory, uint64_t va, const void *from,
                        size_t n)
 {
-    uint8_t bytes[CAIRN_HOOK_BLOCKS_MAX];
-    size_t before;
-    const size_t all = cairn_hook_blocks(va, n, &before);
-    bool done = false;
-    if (!all) {
-        done = cairn_sys_write_at(memory->fd, from, n, va) == (long)n;
-    } else if (cairn_embed_read(memory, va - before, bytes, all)) {
-        memcpy(bytes + before, from, n);
-        done = cairn_sys_write_at(memory->fd, bytes, all, va - before) == (long)all;
-    }
-    return done && memcmp((const void *)(uintptr_t)va, from, n) == 0;
-}
-
-bool cairn_embed_store(const struct cairn_embed_memory *memory, uint64_t word_va, uint64_t value)
-{
-    return *(const volatile uint64_t *)(uintptr_t)word_va == value ||
-           cairn_embed_write(memory, word_va, &value, sizeof value);
+    return cairn_sys_write_at(memory->fd, from, n, va) == (long)n &&
+           memcmp((const void *)(uintptr_t)va, from, n) == 0;
 }
 
 uint64_t cairn_embed_find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes)
@@ -81,6 +67,14 @@ uint64_t cairn_embed_find_free(void *context, uint64_t low, uint64_t high, uint6
     uint64_t found = cairn_own_maps_find_free(&text, low, high, n_bytes);
     (void)context;
     return found && found + n_bytes <= high ? found : 0;
+}
+
+void *cairn_embed_map_any(size_t n_bytes, int fd, uint64_t off)
+{
+    const int flags = MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0);
+    const long got =
+        syscall(MMAP_CALL, 0L, n_bytes, PROT_READ | PROT_EXEC, flags, fd, (long)(off / OFF_UNIT));
+    return got == -1 ? NULL : (void *)(uintptr_t)got;
 }
 
 bool cairn_embed_map(uint64_t va, size_t n_bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Code: reads and writes of the own memory through /proc/self/mem, and pages for islands. A read of
- * what is not mapped fails instead of faulting. A write of 8 aligned bytes is one store; it changes
- * pages that are read-only, whose protection stays as it is.
+ * what is not mapped fails instead of faulting. A write changes pages that are read-only, whose
+ * protection stays as it is; other threads may see half of it (renew.h).
  */
 #ifndef CAIRN_EMBED_CODE_H
 #define CAIRN_EMBED_CODE_H
@@ -27,12 +27,14 @@ bool cairn_embed_read(const struct cairn_embed_memory *memory, uint64_t va, void
 /* Writes and reads back. */
 bool cairn_embed_write(const struct cairn_embed_memory *memory, uint64_t va, const void *from,
                        size_t n);
-/* Stores an aligned word, unless it has that value. */
-bool cairn_embed_store(const struct cairn_embed_memory *memory, uint64_t word_va, uint64_t value);
 
 /* The lowest address of [low, high) from which on `n_bytes` lie in unmapped pages; 0: none. As a
  * cairn_hook_free_fn. */
 uint64_t cairn_embed_find_free(void *context, uint64_t low, uint64_t high, uint64_t n_bytes);
+
+/* Maps pages of a file from `off` on, or of memory (`fd` is -1), private, readable and executable,
+ * anywhere. NULL: the kernel refuses. */
+void *cairn_embed_map_any(size_t n_bytes, int fd, uint64_t off);
 
 /* Maps the pages of [va, va + n_bytes), readable and executable; false: they are not free. */
 bool cairn_embed_map(uint64_t va, size_t n_bytes);

@@ -7,6 +7,7 @@
 #include "embed/cpu.h"
 #include "embed/frames.h"
 #include "embed/plan.h"
+#include "embed/renew.h"
 
 static struct cairn_embed_site *sites;
 
@@ -172,17 +173,17 @@ int cairn_embed_site_get(const struct cairn_embed_memory *memory, uint64_t entry
     return make_site(memory, entry_va, flags, ret_site, err);
 }
 
-/* One store. The bytes of the word that are not ours may have changed since the plan. */
-static bool put_word(const struct cairn_embed_memory *memory, const struct cairn_embed_site *site,
-                     const uint8_t *from)
+/* At once. The bytes of the word that are not ours may have changed since the plan. */
+static int put_word(const struct cairn_embed_memory *memory, const struct cairn_embed_site *site,
+                    const uint8_t *from, struct cairn_err *err)
 {
     const struct cairn_hook_plan *plan = &site->plan;
     const size_t at = (size_t)(plan->patch_va - plan->word_va);
     uint8_t word[sizeof plan->word_before];
     if (!cairn_embed_read(memory, plan->word_va, word, sizeof word))
-        return false;
+        return cairn_embed_fail_write(err, plan->word_va);
     memcpy(word + at, from + at, plan->patch_bytes);
-    return cairn_embed_write(memory, plan->word_va, word, sizeof word);
+    return cairn_embed_renew(memory, plan->word_va, word, sizeof word, err);
 }
 
 void cairn_embed_site_register(struct cairn_embed_site *site)
@@ -206,10 +207,9 @@ int cairn_embed_site_divert(const struct cairn_embed_memory *memory, struct cair
             return cairn_embed_fail_write(err, site->plan.pad_va);
         site->has_pad = true;
     }
-    if (!put_word(memory, site, patch->word))
-        return cairn_embed_fail_write(err, site->plan.word_va);
-    site->is_in = true;
-    return CAIRN_OK;
+    const int code = put_word(memory, site, patch->word, err);
+    site->is_in = code == CAIRN_OK;
+    return code;
 }
 
 /* A thread may stand at the jump in the padding, until it was seen elsewhere. */
@@ -258,8 +258,9 @@ int cairn_embed_site_restore(const struct cairn_embed_memory *memory, struct cai
     const enum state state = state_of(memory, site);
     if (state == OTHER || state == GONE)
         return say_other(site, err);
-    if (state == OURS && !put_word(memory, site, site->plan.word_before))
-        return cairn_embed_fail_write(err, site->plan.word_va);
+    const int code = state == OURS ? put_word(memory, site, site->plan.word_before, err) : CAIRN_OK;
+    if (code != CAIRN_OK)
+        return code;
     site->is_in = false;
     return keeps_padding ? CAIRN_OK : restore_padding(memory, site, err);
 }

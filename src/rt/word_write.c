@@ -35,14 +35,18 @@ static bool is_read_only(const struct cairn_word_writer *writer, uintptr_t va)
                                     va < (writer->high & ~(uintptr_t)(page - 1)));
 }
 
+static bool write_by_file(const struct cairn_word_writer *writer, _Atomic(uintptr_t) *place,
+                          uintptr_t value)
+{
+    return writer->fd >= 0 && cairn_sys_write_at(writer->fd, &value, sizeof(value),
+                                                 (uint64_t)(uintptr_t)place) == (long)sizeof(value);
+}
+
 static bool write_read_only(const struct cairn_word_writer *writer, _Atomic(uintptr_t) *place,
                             uintptr_t value)
 {
-    if (writer->fd >= 0 && cairn_sys_write_at(writer->fd, &value, sizeof(value),
-                                              (uint64_t)(uintptr_t)place) == (long)sizeof(value))
-        return true;
-    if (!protect((uintptr_t)place, PROT_READ | PROT_WRITE))
-        return false;
+    if (writer->is_read_only || !protect((uintptr_t)place, PROT_READ | PROT_WRITE))
+        return write_by_file(writer, place, value);
     atomic_store(place, value);
     protect((uintptr_t)place, PROT_READ);
     return true;

@@ -2,9 +2,10 @@
 /* SIGNAL-SAFE */
 /*
  * Word write: stores of one word in memory of this process that may be read-only: slots behind
- * RELRO. By one write(2) to /proc/self/mem, which keeps the protection as it is and fails where
- * memory is gone. Where the kernel forbids that (CONFIG_PROC_MEM_NO_FORCE), the page is made
- * writable for the store, if it has no code.
+ * RELRO. Their page is made writable for the store, so that no thread reads half a word: the kernel
+ * copies what is written to /proc/self/mem by "rep movsb", which an interrupt can part after any
+ * byte. That file is the way where mprotect(2) is refused (a sealed mapping), and where the page
+ * has code. Within dl_iterate_phdr(3), whose lock keeps other libraries from the same page.
  */
 #ifndef CAIRN_RT_WORD_WRITE_H
 #define CAIRN_RT_WORD_WRITE_H

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cairn/hook.h>
@@ -17,6 +18,7 @@
 #include "support/test.h"
 
 enum { N_BYTES = 96, BEFORE = 32, N_THREADS = 4, N_TOGGLES = 1000, N_TOGGLES_MAX = 100000 };
+enum { TOGGLE_NS = 1000000000 /* at most, for one function */ };
 
 typedef long function_fn(long);
 
@@ -323,6 +325,19 @@ static void *call_all_the_time(void *function)
     return NULL;
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Each change waits for threads that keep both CPUs busy: there is an end by the clock. */
+static bool goes_on(unsigned i, uint64_t begin_ns)
+{
+    return i < N_TOGGLES && now_ns() - begin_ns < TOGGLE_NS;
+}
+
 static void toggle_under_load(function_fn *function)
 {
     pthread_t threads[N_THREADS];
@@ -333,9 +348,10 @@ static void toggle_under_load(function_fn *function)
         assert_int_equal(
             pthread_create(&threads[i], NULL, call_all_the_time, (void *)(uintptr_t)function), 0);
     /* On a busy machine no thread may have run by then. */
-    for (unsigned i = 0; i < N_TOGGLES || (!n_toggled && i < N_TOGGLES_MAX); i++) {
+    const uint64_t begin_ns = now_ns();
+    for (unsigned i = 0; goes_on(i, begin_ns) || (!n_toggled && i < N_TOGGLES_MAX); i++) {
         struct cairn_hook *hook = hook_with(function, toggle, 0, &original_toggle);
-        if (i >= N_TOGGLES)
+        if (!goes_on(i, begin_ns))
             sched_yield();
         remove_hook(hook);
     }
@@ -368,7 +384,8 @@ static void a_function_is_diverted_and_restored_under_load(void **state)
             assert_int_equal(pthread_create(&threads[k], NULL, call_all_the_time,
                                             (void *)(uintptr_t)functions[i]),
                              0);
-        for (unsigned k = 0; k < N_TOGGLES; k++)
+        const uint64_t begin_ns = now_ns();
+        for (unsigned k = 0; goes_on(k, begin_ns); k++)
             remove_hook(hook_with(functions[i], toggle, CAIRN_HOOK_KEEP_PADDING, &original_toggle));
         is_over = 1;
         for (size_t k = 0; k < N_THREADS; k++)
