@@ -43,6 +43,8 @@ struct cairn_tracer {
     int pid;
     int exit_status; /* of `pid`; -1 while it lives */
     uintptr_t options;
+    cairn_tracer_exec_fn on_exec; /* NULL: no caller asked */
+    void *exec_ctx;
     struct cairn_tracee *tracees; /* in no order */
     size_t n, cap;
 };
@@ -142,6 +144,12 @@ int cairn_tracer_new(int pid, unsigned flags, struct cairn_tracer **ret_tracer,
     return result;
 }
 
+void cairn_tracer_on_exec(struct cairn_tracer *tracer, cairn_tracer_exec_fn on_exec, void *ctx)
+{
+    tracer->on_exec = on_exec;
+    tracer->exec_ctx = ctx;
+}
+
 /* A new thread or process, which the kernel has attached to us already. */
 static void add_newborn(struct cairn_tracer *tracer, int tid, int parent_pid)
 {
@@ -188,6 +196,8 @@ static void note_stop(struct cairn_tracer *tracer, int tid, int status)
         /* Whoever called execve() goes on under the tid of the process. */
         if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message) == 0 && (int)message != tid)
             remove_tracee(tracer, (int)message);
+        if (tracer->on_exec)
+            tracer->on_exec(tracer->exec_ctx, tid);
         break;
     }
 }

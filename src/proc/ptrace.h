@@ -47,6 +47,11 @@ int cairn_tracer_new(int pid, unsigned flags, struct cairn_tracer **ret_tracer,
 /* Detaches from all that still runs; accepts NULL. */
 void cairn_tracer_free(struct cairn_tracer *tracer);
 
+/* serve() and stop() call `on_exec` for each execve(2) of a traced process. The process is stopped:
+ * its new program has run nothing, and its only thread has the number `pid`. */
+typedef void (*cairn_tracer_exec_fn)(void *ctx, int pid);
+void cairn_tracer_on_exec(struct cairn_tracer *tracer, cairn_tracer_exec_fn on_exec, void *ctx);
+
 /* Answers all that waits, without waiting itself: signals, new threads, ends. False once all
  * threads have ended. */
 bool cairn_tracer_serve(struct cairn_tracer *tracer);

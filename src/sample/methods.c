@@ -109,6 +109,7 @@ static int open_points(struct cairn_sampler *s, struct cairn_err *err)
 static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
 {
     struct cairn_ptrace_opts opts = {
+        .spaces = &s->collect.spaces,
         .period_ns = s->period_ns,
         .no_inherit = s->opts.no_inherit != 0,
         .no_guests = s->opts.no_guests != 0,

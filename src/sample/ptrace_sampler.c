@@ -17,6 +17,15 @@ enum {
     ROUND_THREADS_MAX = 4096, /* looked at in one round */
 };
 
+/* The modules and interpreters of the old program are gone. */
+static void on_exec(void *ctx, int pid)
+{
+    struct cairn_spaces *spaces = ctx;
+    struct cairn_stream_space *item = cairn_stream_processes_find(&spaces->all, pid);
+    if (item)
+        cairn_stream_processes_reset(&spaces->all, item);
+}
+
 int cairn_ptrace_sampler_open(const struct cairn_ptrace_opts *opts,
                               struct cairn_ptrace_sampler *ret_sampler, struct cairn_err *err)
 {
@@ -28,7 +37,8 @@ int cairn_ptrace_sampler_open(const struct cairn_ptrace_opts *opts,
     int code = sampler.stack && sampler.tracers ? CAIRN_OK : cairn_fail_memory(err);
     for (size_t i = 0; i < opts->n_pids && code == CAIRN_OK; i++) {
         code = cairn_tracer_new(opts->pids[i], flags, &sampler.tracers[sampler.n], err);
-        sampler.n += code == CAIRN_OK;
+        if (code == CAIRN_OK)
+            cairn_tracer_on_exec(sampler.tracers[sampler.n++], on_exec, opts->spaces);
         if (code == CAIRN_E_MISSING && (sampler.n || i + 1 < opts->n_pids))
             code = CAIRN_OK;
     }
@@ -93,25 +103,15 @@ static int64_t cpu_since_last(struct cairn_ptrace_sampler *sampler,
     return used_ns;
 }
 
-/* Memory of a program that another one has replaced cannot be read. */
-static bool is_of_this_program(const struct cairn_guest_walk *guests)
-{
-    return guests->walk.n > 1;
-}
-
 /* Reads the maps where they are not known yet, or where the CPU is in code that is new to us: of
  * another program, of a library, or made at run time. */
 static int look_at_space(struct cairn_collect *collect, struct cairn_space *space, int tid,
                          uint64_t ip)
 {
     char name[CAIRN_COMM_SIZE];
-    bool is_replaced = space->guests && !is_of_this_program(space->guests);
-    if (cairn_stream_space_find(&space->code, ip) && !is_replaced)
+    if (cairn_stream_space_find(&space->code, ip))
         return CAIRN_OK;
-    if (is_replaced)
-        cairn_stream_processes_reset(&collect->spaces.all, &space->code);
-    else
-        cairn_space_forget_maps(&collect->spaces, space);
+    cairn_space_forget_maps(&collect->spaces, space);
     cairn_thread_name(space->code.pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0)
         return CAIRN_E_NOMEM;
@@ -154,15 +154,16 @@ static int walk_guests(const struct catch *of, struct cairn_sampled *caught, boo
     struct cairn_cursor_regs regs;
     int code = cairn_tracer_prstatus(of->tracer, of->tracee->tid, raw, &size, NULL);
     *ret_fits = true;
-    if (code < 0 || !cairn_target_regs((struct cairn_span){raw, size}, false, &regs))
+    if (code < 0 || !cairn_target_regs((struct cairn_span){raw, size}, false, &regs) ||
+        !cairn_regs_read((struct cairn_span){raw, size}, &caught->user.regs))
         return CAIRN_E_MISSING;
-    caught->user.regs.ip = regs.ip;
-    caught->sp = cairn_target_sp(&regs);
+    caught->sp = caught->user.regs.sp;
     *ret_fits = cairn_guest_walk_catch(caught->guests, &regs, &code);
     return code;
 }
 
-/* Stops the thread for as long as it is read. */
+/* Stops the thread for as long as it is read. The stop may be that of an execve(2), which frees the
+ * interpreters of the old program: they are taken from the space once the thread is stopped. */
 static int catch_once(struct cairn_ptrace_sampler *sampler, const struct catch *of, bool is_again,
                       struct cairn_sampled *caught, bool *ret_fits)
 {
@@ -173,6 +174,7 @@ static int catch_once(struct cairn_ptrace_sampler *sampler, const struct catch *
         return CAIRN_E_MISSING;
     if (!is_again)
         caught->value = cpu_since_last(sampler, of->tracee);
+    caught->guests = sampler->no_guests ? NULL : of->space->guests;
     if (caught->value && caught->guests)
         code = walk_guests(of, caught, ret_fits);
     else if (caught->value)
@@ -182,7 +184,8 @@ static int catch_once(struct cairn_ptrace_sampler *sampler, const struct catch *
 }
 
 /* What does not fit is read at another moment, once: an interpreter was just about to call. If the
- * thread cannot be stopped again, what was read first stays, in doubt. */
+ * thread cannot be stopped again, what was read first stays, in doubt; that of a replaced program
+ * is gone. */
 static int catch_thread(struct cairn_ptrace_sampler *sampler, const struct catch *of,
                         struct cairn_sampled *caught)
 {
@@ -191,21 +194,22 @@ static int catch_thread(struct cairn_ptrace_sampler *sampler, const struct catch
     if (code < 0 || fits)
         return code;
     code = catch_once(sampler, of, true, caught, &fits);
-    return code == CAIRN_E_MISSING ? CAIRN_OK : code;
+    return code == CAIRN_E_MISSING && caught->guests ? CAIRN_OK : code;
 }
 
 static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_tracer *tracer,
                          struct cairn_collect *collect, const struct cairn_tracee *tracee)
 {
     struct cairn_thread_stat stat;
+    struct cairn_guest_walk *guests;
     struct cairn_sampled caught = {.pid = tracee->pid, .tid = tracee->tid};
     struct catch of = {tracer, tracee, cairn_spaces_get(&collect->spaces, tracee->pid)};
     if (!of.space)
         return CAIRN_E_NOMEM;
     if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R')
         return CAIRN_OK; /* it sleeps or waits */
-    if (!sampler->no_guests && cairn_guest_looks_find(&collect->guest_looks, &collect->spaces,
-                                                      of.space, &caught.guests) < 0)
+    if (!sampler->no_guests &&
+        cairn_guest_looks_find(&collect->guest_looks, &collect->spaces, of.space, &guests) < 0)
         return CAIRN_E_NOMEM;
     int code = catch_thread(sampler, &of, &caught);
     if (code < 0 || caught.value == 0)
@@ -214,7 +218,6 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_trac
     if ((caught.guests && cairn_guest_walk_name(caught.guests) < 0) ||
         look_at_space(collect, of.space, tracee->tid, caught.user.regs.ip) < 0)
         return CAIRN_E_NOMEM;
-    caught.guests = of.space->guests; /* another program has none of them */
     return cairn_collect_add(collect, &caught);
 }
 

@@ -27,6 +27,7 @@ struct cairn_ptrace_sampler {
 struct cairn_ptrace_opts {
     const int *pids; /* with the processes that they start; who has ended is left out */
     size_t n_pids;
+    struct cairn_spaces *spaces; /* borrowed; what is kept of a process ends with its execve(2) */
     int64_t period_ns;
     bool no_inherit; /* not those that they start */
     bool no_guests;

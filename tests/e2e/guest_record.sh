@@ -154,6 +154,21 @@ EOF
 "$CAIRN" record --method=ptrace -f -o exec.txt -- sh -c "$any first.lua; exec $any other.lua" 2>log
 at_least 10 "$(share exec.txt 'main chunk;other')" "another program in the same process"
 at_least 10 "$(share exec.txt 'main chunk;first')" "a program that it started before"
+# Programs with an interpreter that replace each other, often while one of them is stopped.
+if command -v luajit >/dev/null && [ "$(uname -m)" = x86_64 ]; then
+    cat >again.lua <<'EOF'
+local ffi, left = require 'ffi', tonumber(arg[1])
+ffi.cdef 'int execlp(const char *file, const char *name, ...);'
+local function again() local e = os.clock() + 0.2 repeat until os.clock() > e end
+again()
+if left > 0 then ffi.C.execlp('luajit', 'luajit', 'again.lua', tostring(left - 1), ffi.cast('char *', nil)) end
+EOF
+    "$CAIRN" record --method=ptrace -F 999 -f -o again.txt -- luajit again.lua 3 2>log ||
+        fail "programs that replace each other" log
+    at_least 50 "$(share again.txt 'main chunk;again')" "programs that replace each other: Lua's share"
+else
+    skip "programs that replace each other" "LuaJIT is not installed, or this is not x86-64"
+fi
 # A child is left out on demand.
 "$CAIRN" record --method=ptrace --no-inherit -f -o alone.txt -- \
     sh -c "$any other.lua; i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done" 2>log

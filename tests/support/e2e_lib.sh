@@ -68,11 +68,14 @@ print(eval("(" + sys.argv[1] + ")"))' "$1"
 }
 
 # permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
-# whose stack matches. By grep, for mawk knows no {N} in a pattern.
-permille() {
-    awk -v "hit=$(grep -E -- "$2" "$1" | awk '{ sum += $NF } END { print sum + 0 }')" '{ sum += $NF }
-        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
-}
+# whose stack matches. FILE may be a pipe, which can be read once. By grep, for mawk knows no {N} in
+# a pattern.
+permille() (
+    lines=$(cat "$1")
+    hit=$(printf '%s\n' "$lines" | grep -E -- "$2" | awk '{ sum += $NF } END { print sum + 0 }')
+    printf '%s\n' "$lines" | awk -v "hit=$hit" '{ sum += $NF }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }'
+)
 share() {
     echo $(($(permille "$1" "$2") / 10))
 }

@@ -373,15 +373,35 @@ static void exec_from_a_thread(void)
     pthread_join(threads[1], NULL);
 }
 
+struct execs {
+    int n, pid;
+    char state; /* of the process, as /proc says */
+};
+
+static void note_exec(void *ctx, int pid)
+{
+    struct execs *execs = ctx;
+    struct cairn_process_status status;
+    execs->n++;
+    execs->pid = pid;
+    if (cairn_process_status(pid, &status, NULL) == CAIRN_OK)
+        execs->state = status.state;
+}
+
 static void a_new_program_keeps_being_traced(void **state)
 {
     (void)state;
+    struct execs execs = {0};
     pid_t child = start(exec_from_a_thread);
     struct cairn_tracer *tracer = trace(child, 0);
+    cairn_tracer_on_exec(tracer, note_exec, &execs);
     atomic_store(&shared->ready, 2);
     assert_true(serve_until(tracer, all_ended));
     int status = cairn_tracer_exit_status(tracer);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_int_equal(execs.n, 1);
+    assert_int_equal(execs.pid, child);
+    assert_int_equal(execs.state, 't');
     cairn_tracer_free(tracer);
 }
 
