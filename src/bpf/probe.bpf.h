@@ -88,7 +88,7 @@ static __always_inline int begin_function(const bpf_user_pt_regs_t *regs, struct
 {
     if (!begin_hit((void *)regs, hit, 0))
         return 0;
-    hit->ret = RETURNED(regs);
+    hit->ret = cairn_trace_widen(RETURNED(regs), hit->call->ret_width);
     hit->has_ret = hit->call->flags & CAIRN_TRACE_AT_RETURN;
     function_args(regs, hit->of->args);
     return judge_hit(hit);

@@ -13,6 +13,7 @@ struct cairn_spec {
     uint16_t *filter_of;          /* by row: two numbers of `filters`, each plus one; 0: none */
     struct cairn_trace_filter *filters;
     size_t n_filters, cap_filters;
+    bool enter_only; /* calls have no results; set before the first event is added */
 };
 
 /* What is known of the event of a row; false: there is no such row. */

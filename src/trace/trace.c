@@ -194,6 +194,7 @@ int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_tra
     t->spec.probes.pids = t->opts.pids;
     t->spec.probes.n_pids = t->opts.n_pids;
     t->spec.probes.command = t->opts.argv ? t->opts.argv[0] : NULL;
+    t->spec.enter_only = t->opts.enter_only != 0;
     t->decoder.spec = &t->spec;
     t->depth.max = t->opts.depth;
     for (size_t i = 0; i < t->opts.n_events; i++) {
