@@ -348,6 +348,36 @@ static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe 
         }
 }
 
+static bool has_field(const struct cairn_syscall *call, const char *name)
+{
+    static const char *const common[] = {"pid", "event_pid", "tid",  "event_tid",
+                                         "uid", "cpu",       "comm", "event"};
+    const bool has_result = !(call->lacks & CAIRN_CALL_LACKS_RESULT);
+    for (int i = 0; i < call->n_args; i++)
+        if (strcmp(call->args[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (strcmp(common[i], name) == 0)
+            return true;
+    if (call->n_args < 0 && strncmp(name, "arg", 3) == 0 && name[3] >= '0' && name[3] <= '5')
+        return !name[4];
+    return has_result && (strcmp(name, "ret") == 0 ||
+                          (strcmp(name, "errno") == 0 && !(call->lacks & CAIRN_CALL_LACKS_ERRNO)));
+}
+
+bool cairn_spec_has_field(const struct cairn_spec *spec, const char *name)
+{
+    struct cairn_syscall call;
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
+        if (!spec->calls[row].is_wanted)
+            continue;
+        (void)cairn_spec_call(spec, row, &call);
+        if (has_field(&call, name))
+            return true;
+    }
+    return false;
+}
+
 /* A 32-bit program's results that are no int are addresses and sizes. */
 static uint8_t ret_width_of(uint32_t row, enum cairn_call_kind ret)
 {

@@ -30,6 +30,8 @@ const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row);
 
 /* Adds one -e, such as "syscall:open*,!openat2[ret < 0]". CAIRN_E_ARG, CAIRN_E_NOMEM. */
 int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err);
+/* Has an event that was added, of a call or probe, a field of that name, as filters have them? */
+bool cairn_spec_has_field(const struct cairn_spec *spec, const char *name);
 /* When all are added: a filter of all calls, NULL: none. What the kernel needs is written to the
  * rows. */
 int cairn_spec_finish(struct cairn_spec *spec, const char *filter, struct cairn_err *err);
