@@ -167,7 +167,8 @@ static void say_quality(struct job *job)
     put_part(&line, stats->n_lost, "lost");
     say_line(&line);
     if (!job->asked.opts.no_stack) {
-        cairn_buffer_str(&line, "stacks: ");
+        cairn_buffer_str(&line, job->asked.opts.kernel_only ? "stacks, the kernel's frames alone: "
+                                                            : "stacks: ");
         cli_add_count(&line, stats->n_whole);
         cairn_buffer_str(&line, " whole, ");
         cli_add_count(&line, stats->n_cut);

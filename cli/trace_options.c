@@ -27,6 +27,7 @@ enum {
     OPT_EXCLUDE_COMM,
     OPT_NO_STACK,
     OPT_USER_ONLY,
+    OPT_KERNEL_ONLY,
     OPT_ENTER_ONLY,
     OPT_SUMMARY,
     OPT_TOP,
@@ -89,6 +90,9 @@ const struct cli_option cli_trace_options[] = {
     [OPT_NO_STACK] = {"no-stack", 0, NULL, "no stacks"},
     [OPT_USER_ONLY] = {"user-only", 0, NULL,
                        "leave out the kernel's frames, which tracepoints and kprobes have"},
+    [OPT_KERNEL_ONLY] = {"kernel-only", 0, NULL,
+                         "of stacks the kernel's frames alone, of tracepoints and kprobes; user "
+                         "memory is not read"},
     [OPT_ENTER_ONLY] = {"enter-only", 0, NULL,
                         "count calls as they begin: cheaper, without results and durations"},
     [OPT_SUMMARY] = {"summary", 0, NULL,
@@ -298,6 +302,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_USER_ONLY:
         trace->opts.user_only = 1;
         return true;
+    case OPT_KERNEL_ONLY:
+        trace->opts.kernel_only = 1;
+        return true;
     case OPT_ENTER_ONLY:
         trace->opts.enter_only = 1;
         return true;
@@ -390,6 +397,8 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "--top: expected stack, function or the name of a field");
     else if (opts->no_stack && trace->top && !is_by_field(trace))
         cli_args_wrong(args, "--top=%s needs stacks, and --no-stack leaves them out", trace->top);
+    else if (opts->kernel_only && (opts->user_only || opts->no_stack))
+        cli_args_wrong(args, "--kernel-only, --user-only and --no-stack: one of them");
     else if (opts->timeline && !trace->whom.out)
         cli_args_wrong(args, "--timeline is kept in a file: give --output FILE.pb.gz or FILE.html");
     else

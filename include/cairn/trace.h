@@ -95,6 +95,8 @@ struct cairn_trace_opts {
     int way;           /* enum cairn_trace_way */
     uint64_t every;    /* of all events each so manieth alone; 0, 1: all */
     uint32_t depth;    /* of stacks so many innermost frames; 0: all */
+    int kernel_only;   /* of stacks the kernel's frames alone: user memory is not read. All events
+                          are tracepoints and probes of the kernel */
     const char *field; /* one of the events must have it, as a filter's field; NULL: none */
 };
 

@@ -80,6 +80,13 @@ bool cairn_spec_is_pair(const struct cairn_spec *spec, uint32_t row)
     return probe && cairn_trace_is_pair(probe->at.place);
 }
 
+bool cairn_spec_is_in_kernel(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe &&
+           (probe->at.place == CAIRN_TRACE_POINT || cairn_trace_is_in_kernel(probe->at.place));
+}
+
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
 {
     const struct cairn_probe *probe = probe_of(spec, row);

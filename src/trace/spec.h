@@ -24,6 +24,8 @@ const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint
 const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint32_t row);
 /* Has it one event for the begin and the return of a function? */
 bool cairn_spec_is_pair(const struct cairn_spec *spec, uint32_t row);
+/* Is it a tracepoint or a function of the kernel, where the kernel's stack says who came there? */
+bool cairn_spec_is_in_kernel(const struct cairn_spec *spec, uint32_t row);
 /* "syscall", or the kind of a probe. Static. */
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row);
 const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row);

@@ -183,6 +183,25 @@ static int check_enter_only(const struct cairn_trace *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* At a system call the kernel's stack says nothing, and a function of a program has none. */
+static int check_kernel_only(const struct cairn_trace *t, struct cairn_err *err)
+{
+    if (t->opts.user_only)
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "the kernel's frames alone and the user's alone: one of them");
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
+        if (!t->spec.calls[row].is_wanted || cairn_spec_is_in_kernel(&t->spec, row))
+            continue;
+        cairn_fail(err, CAIRN_E_ARG,
+                   "%s%s: has no frames of the kernel, and those alone are asked for",
+                   row < CAIRN_TRACE_CALLS ? "syscall:" : "", cairn_spec_name(&t->spec, row));
+        cairn_hint(err, "tracepoint:, kprobe: and kretprobe: have them; without --kernel-only "
+                        "stacks are those of the program");
+        return CAIRN_E_ARG;
+    }
+    return CAIRN_OK;
+}
+
 static int check_field(const struct cairn_trace *t, struct cairn_err *err)
 {
     if (!t->opts.field || cairn_spec_has_field(&t->spec, t->opts.field))
@@ -213,7 +232,11 @@ int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_tra
             return code;
     }
     int code = cairn_spec_finish(&t->spec, t->opts.filter, err);
-    if (code < 0 || (code = check_field(t, err)) < 0)
+    if (code == CAIRN_OK)
+        code = check_field(t, err);
+    if (code == CAIRN_OK && t->opts.kernel_only)
+        code = check_kernel_only(t, err);
+    if (code < 0)
         return code;
     return t->opts.enter_only ? check_enter_only(t, err) : CAIRN_OK;
 }
@@ -261,6 +284,7 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
                                                        .probes = t->places.items,
                                                        .n_probes = t->places.n,
                                                        .user_only = t->opts.user_only != 0,
+                                                       .kernel_only = t->opts.kernel_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
                                                        .no_stack = t->opts.no_stack,
@@ -358,6 +382,7 @@ static int open_points(struct cairn_trace *t, struct cairn_err *err)
     t->points->spec = &t->spec;
     t->points->wants_texts = wants_texts(t);
     t->points->no_stack = t->opts.no_stack;
+    t->points->kernel_only = t->opts.kernel_only;
     t->points->enter_only = t->opts.enter_only;
     t->points->tid = t->opts.tid;
     t->points->on_event = on_plain_event;
