@@ -20,10 +20,13 @@
 #include "cli/trace.h"
 #include "cli/wait.h"
 
+enum { TURN_MS = 200 }; /* a live table asks so often whether it is due */
+
 struct job {
     struct cli_trace asked;
     struct cairn_trace *trace;
     struct cli_trace_lines lines;
+    struct cli_trace_top top;
     struct cli_output *output;
     struct cairn_buffer written;
     struct cairn_trace_stats stats;
@@ -35,10 +38,11 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
 {
     struct cli_wait wait = cli_wait_begin(job->asked.whom.seconds, job->asked.opts.argv != NULL);
     for (int code = 1, ms; code == 1 && !job->is_closed && (ms = cli_wait_next(&wait)) > 0;) {
-        code = cairn_trace_poll(job->trace, ms, err);
+        code = cairn_trace_poll(job->trace, job->top.is_live && ms > TURN_MS ? TURN_MS : ms, err);
         if (code < 0)
             return code;
-        job->is_closed = code == 2 || !cli_trace_flush(&job->lines, false);
+        job->is_closed = code == 2 || !cli_trace_flush(&job->lines, false) ||
+                         (job->asked.top && !cli_trace_top_turn(&job->top));
     }
     return CAIRN_OK;
 }
@@ -146,7 +150,7 @@ static void say_quality(struct job *job)
     put_part(&line, stats->n_seen, stats->n_seen == 1 ? "event seen" : "events seen");
     if (stats->n_filtered)
         put_part(&line, stats->n_filtered, "filtered out");
-    if (!job->asked.opts.sums_only)
+    if (!job->asked.opts.sums_only && !job->asked.top)
         put_part(&line, stats->n_shown, "shown");
     if (stats->n_not_shown)
         put_part(&line, stats->n_not_shown,
@@ -163,7 +167,8 @@ static void say_quality(struct job *job)
     put_part(&line, stats->n_lost, "lost");
     say_line(&line);
     if (!job->asked.opts.no_stack) {
-        cairn_buffer_str(&line, "stacks: ");
+        cairn_buffer_str(&line, job->asked.opts.kernel_only ? "stacks, the kernel's frames alone: "
+                                                            : "stacks: ");
         cli_add_count(&line, stats->n_whole);
         cairn_buffer_str(&line, " whole, ");
         cli_add_count(&line, stats->n_cut);
@@ -258,6 +263,8 @@ static int put_results(struct job *job, struct cairn_err *err)
     cairn_trace_stats(job->trace, &job->stats);
     if (job->asked.summary)
         code = put_summary(job, err);
+    if (job->asked.top && !cli_trace_top_end(&job->top))
+        code = cairn_fail_memory(err);
     if (code == CAIRN_OK)
         say_quality(job);
     return code == CAIRN_OK && job->output ? write_profile(job, err) : code;
@@ -272,12 +279,14 @@ static int work(struct job *job, struct cairn_err *err)
     job->asked.whom.symbols.symbol_dirs = job->asked.whom.symbol_dirs.items;
     job->asked.whom.symbols.n_symbol_dirs = job->asked.whom.symbol_dirs.n;
     job->asked.opts.symbols = &job->asked.whom.symbols;
-    job->asked.opts.report = cli_trace_line;
-    job->asked.opts.report_ctx = &job->lines;
+    job->asked.opts.report = job->asked.top ? cli_trace_top_event : cli_trace_line;
+    job->asked.opts.report_ctx = job->asked.top ? (void *)&job->top : &job->lines;
+    if (job->asked.top)
+        cli_trace_top_init(&job->top, job->asked.top);
     code = cairn_trace_new(&job->asked.opts, &job->trace, err);
     if (code < 0)
         return code;
-    job->lines.trace = job->trace;
+    job->lines.trace = job->top.trace = job->trace;
     job->lines.json = job->asked.json;
     job->lines.snapshot = job->asked.snapshot ? &job->asked : NULL;
     job->lines.no_stack = job->asked.opts.no_stack != 0;
@@ -382,6 +391,7 @@ static int run(struct cli_args *args)
     cli_output_drop(job.output);
     cairn_trace_free(job.trace);
     cli_trace_lines_done(&job.lines);
+    cli_trace_top_done(&job.top);
     cli_trace_done(&job.asked);
     cairn_buffer_done(&job.written);
     cli_pass_on_end();

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "cli/record.h"
+#include "cli/trace_top.h"
 
 struct cli_trace {
     struct cairn_trace_opts opts;
@@ -14,7 +15,8 @@ struct cli_trace {
     struct cli_list events, patterns;
     struct cairn_buffer filter;
     bool json, summary, snapshot, explain;
-    uint64_t limit; /* lines a second; 0: no bound */
+    uint64_t limit;  /* lines a second; 0: no bound */
+    const char *top; /* what events are counted by; NULL: they are printed */
 };
 
 extern const struct cli_option cli_trace_options[];

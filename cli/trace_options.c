@@ -6,6 +6,8 @@
 #include "cli/trace.h"
 #include "cli/way_options.h"
 
+#define FIELD_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 enum { LIMIT = 1000, SNAPSHOT_LIMIT = 10, SIGNALS_MAX = 64, DEPTH_MAX = 1 << 16 };
 
 enum {
@@ -25,8 +27,10 @@ enum {
     OPT_EXCLUDE_COMM,
     OPT_NO_STACK,
     OPT_USER_ONLY,
+    OPT_KERNEL_ONLY,
     OPT_ENTER_ONLY,
     OPT_SUMMARY,
+    OPT_TOP,
     OPT_JSON,
     OPT_LIMIT,
     OPT_OUTPUT,
@@ -86,11 +90,19 @@ const struct cli_option cli_trace_options[] = {
     [OPT_NO_STACK] = {"no-stack", 0, NULL, "no stacks"},
     [OPT_USER_ONLY] = {"user-only", 0, NULL,
                        "leave out the kernel's frames, which tracepoints and kprobes have"},
+    [OPT_KERNEL_ONLY] = {"kernel-only", 0, NULL,
+                         "of stacks the kernel's frames alone, of tracepoints and kprobes; user "
+                         "memory is not read"},
     [OPT_ENTER_ONLY] = {"enter-only", 0, NULL,
                         "count calls as they begin: cheaper, without results and durations"},
     [OPT_SUMMARY] = {"summary", 0, NULL,
                      "print sums at the end, with the three stacks that made most of each call, "
                      "and no events"},
+    [OPT_TOP] = {"top", 0, "stack|function|FIELD",
+                 "print a table of what has most events, each second on a terminal, and at the "
+                 "end: by stack (the default), by the innermost function, or by the value of a "
+                 "field, such as an argument's name or comm",
+                 .optional = true},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object a line for each event"},
     [OPT_LIMIT] = {"limit", 0, "N/s",
                    "print at most N events a second; the others are counted; 0: no bound (1000/s; "
@@ -290,11 +302,17 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_USER_ONLY:
         trace->opts.user_only = 1;
         return true;
+    case OPT_KERNEL_ONLY:
+        trace->opts.kernel_only = 1;
+        return true;
     case OPT_ENTER_ONLY:
         trace->opts.enter_only = 1;
         return true;
     case OPT_SUMMARY:
         trace->summary = true;
+        return true;
+    case OPT_TOP:
+        trace->top = value ? value : "stack";
         return true;
     case OPT_JSON:
         trace->json = true;
@@ -343,6 +361,12 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     }
 }
 
+/* A field of each event is counted, and no stack is needed. */
+static bool is_by_field(const struct cli_trace *trace)
+{
+    return trace->top && strcmp(trace->top, "stack") != 0 && strcmp(trace->top, "function") != 0;
+}
+
 static bool check(const struct cli_trace *trace, struct cli_args *args)
 {
     const struct cairn_trace_opts *opts = &trace->opts;
@@ -366,6 +390,15 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
     else if (trace->snapshot && (trace->json || trace->summary || trace->whom.out))
         cli_args_wrong(args, "--snapshot is for the lines of events: not with --json, --summary "
                              "and --output");
+    else if (trace->top && (trace->json || trace->summary || trace->snapshot || trace->whom.out))
+        cli_args_wrong(args, "--top prints a table: not with --json, --summary, --snapshot and "
+                             "--output");
+    else if (trace->top && strspn(trace->top, FIELD_LETTERS) != strlen(trace->top))
+        cli_args_wrong(args, "--top: expected stack, function or the name of a field");
+    else if (opts->no_stack && trace->top && !is_by_field(trace))
+        cli_args_wrong(args, "--top=%s needs stacks, and --no-stack leaves them out", trace->top);
+    else if (opts->kernel_only && (opts->user_only || opts->no_stack))
+        cli_args_wrong(args, "--kernel-only, --user-only and --no-stack: one of them");
     else if (opts->timeline && !trace->whom.out)
         cli_args_wrong(args, "--timeline is kept in a file: give --output FILE.pb.gz or FILE.html");
     else
@@ -392,14 +425,19 @@ bool cli_trace_read(struct cli_args *args, struct cli_trace *trace)
     if (!check(trace, args))
         return false;
     if (trace->limit == UINT64_MAX)
-        trace->limit = trace->json || trace->opts.timeline ? 0
-                       : trace->snapshot                   ? SNAPSHOT_LIMIT
-                                                           : LIMIT;
+        trace->limit = trace->json || trace->top || trace->opts.timeline ? 0
+                       : trace->snapshot                                 ? SNAPSHOT_LIMIT
+                                                                         : LIMIT;
     trace->opts.events = trace->events.items;
     trace->opts.n_events = trace->events.n;
     trace->opts.filter = trace->filter.size ? cairn_buffer_text(&trace->filter) : NULL;
     trace->opts.per_second = trace->limit;
-    trace->opts.sums_only = trace->summary || trace->whom.out;
+    trace->opts.sums_only = trace->summary || trace->whom.out || trace->top;
+    if (is_by_field(trace)) {
+        trace->opts.sums_only = 0;
+        trace->opts.no_stack = 1;
+        trace->opts.field = trace->top;
+    }
     return !trace->whom.out || cli_result_of_name(args, trace->whom.out, &trace->whom.result);
 }
 

@@ -90,11 +90,14 @@ struct cairn_trace_opts {
     void *report_ctx;
     const struct cairn_symbolizer_opts *symbols; /* of names; NULL: the usual. Borrowed until
                                                     cairn_trace_free(), as what it points to */
-    int timeline;   /* nonzero: events that are reported, or would be, are kept as markers of the
+    int timeline;      /* nonzero: events that are reported, or would be, are kept as markers of the
                      profile, also where `report` is NULL or `sums_only` is set */
-    int way;        /* enum cairn_trace_way */
-    uint64_t every; /* of all events each so manieth alone; 0, 1: all */
-    uint32_t depth; /* of stacks so many innermost frames; 0: all */
+    int way;           /* enum cairn_trace_way */
+    uint64_t every;    /* of all events each so manieth alone; 0, 1: all */
+    uint32_t depth;    /* of stacks so many innermost frames; 0: all */
+    int kernel_only;   /* of stacks the kernel's frames alone: user memory is not read. All events
+                          are tracepoints and probes of the kernel */
+    const char *field; /* one of the events must have it, as a filter's field; NULL: none */
 };
 
 /* CAIRN_E_ARG: an event or a filter is wrong, with the column. CAIRN_E_ACCESS: not allowed, with
@@ -121,7 +124,7 @@ CAIRN_API int cairn_trace_pid(const struct cairn_trace *trace); /* of the comman
 CAIRN_API size_t cairn_trace_frames(struct cairn_trace *trace, uint32_t stack, uint32_t *ret_frames,
                                     size_t n, const struct cairn_profile **ret_profile);
 
-/* After cairn_trace_finish(): what all events were. */
+/* What all events were; before cairn_trace_finish() what they are so far, without `attached`. */
 struct cairn_trace_stats {
     size_t size;
     uint64_t n_seen;                 /* calls that began */
@@ -146,7 +149,8 @@ struct cairn_trace_stats {
 CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
                                  struct cairn_trace_stats *ret_stats);
 
-/* After cairn_trace_finish(): one row for each stack of each call of each thread. */
+/* One row for each stack of each call of each thread. Before cairn_trace_finish(): so far, up to a
+ * second ago; texts are then borrowed until the next cairn_trace_poll(). */
 struct cairn_trace_sum {
     size_t size;
     const char *kind, *name; /* as of an event */

@@ -8,7 +8,8 @@
 
 #include "bpf/trace.bpf.h"
 
-const volatile __u32 cairn_trace_user_only = 0; /* no frames of the kernel */
+const volatile __u32 cairn_trace_user_only = 0;   /* no frames of the kernel */
+const volatile __u32 cairn_trace_kernel_only = 0; /* no others, and no user memory is read */
 
 struct hit {
     struct cairn_bpf_walk_cpu *cpu;
@@ -88,7 +89,7 @@ static __always_inline int begin_function(const bpf_user_pt_regs_t *regs, struct
 {
     if (!begin_hit((void *)regs, hit, 0))
         return 0;
-    hit->ret = RETURNED(regs);
+    hit->ret = cairn_trace_widen(RETURNED(regs), hit->call->ret_width);
     hit->has_ret = hit->call->flags & CAIRN_TRACE_AT_RETURN;
     function_args(regs, hit->of->args);
     return judge_hit(hit);
@@ -108,7 +109,9 @@ static __always_inline void take_both(void *ctx, struct hit *hit)
         return;
     hit->stats->n_walked++;
     begin_walk(hit->cpu, hit->task);
-    if (take_regs(0, hit->cpu, hit->task))
+    if (cairn_trace_kernel_only)
+        hit->cpu->end = CAIRN_END_KERNEL;
+    else if (take_regs(0, hit->cpu, hit->task))
         walk_on(hit->cpu, hit->task);
     if (!keep_stack(cairn_trace_user_only ? 0 : ctx, hit->cpu, hit->task, hit->of))
         hit->stats->n_stacks_lost++;

@@ -159,6 +159,7 @@ static __always_inline __u64 arg_of(const struct cairn_bpf_pending *of, __u64 nu
 struct judging {
     struct cairn_bpf_call *call;
     struct cairn_bpf_pending *of;
+    int found;
 };
 
 static __always_inline int comm_is(const struct cairn_bpf_term *term,
@@ -212,6 +213,25 @@ static __always_inline int holds(struct cairn_bpf_call *call, struct cairn_bpf_p
     if (call->n_terms)
         bpf_loop(call->n_terms, judge_term, &j, 0);
     return !of->fails;
+}
+
+static long find_result_term(__u32 i, void *ctx)
+{
+    struct judging *j = ctx;
+    if (i >= CAIRN_TRACE_TERMS_MAX || j->call->terms[i].field >= CAIRN_TRACE_RET) {
+        j->found = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* No comparison of a result or a duration holds of a call that has none. */
+static __always_inline int asks_for_result(struct cairn_bpf_call *call)
+{
+    struct judging j = {.call = call};
+    if (call->n_terms)
+        bpf_loop(call->n_terms, find_result_term, &j, 0);
+    return j.found;
 }
 
 /* Functions of the kernel are given texts of its own, and of programs. */
@@ -566,9 +586,9 @@ static __always_inline void end_call(struct cairn_bpf_pending *of, __s64 ret, in
     struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
     if (!stats || !call)
         return;
-    of->ret = ret;
+    of->ret = ret = cairn_trace_result(row, call->ret_width, ret);
     of->ns = now_ns - of->start_ns;
-    if (!is_gone && !holds(call, of, 1)) {
+    if (is_gone ? asks_for_result(call) : !holds(call, of, 1)) {
         stats->n_filtered++;
     } else {
         if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {

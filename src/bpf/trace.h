@@ -136,7 +136,8 @@ struct cairn_bpf_call {
     __u8 data;                    /* 1 + number of an argument that points to bytes; 0: none */
     __u8 data_size;               /* 1 + number of the argument that counts them, or
                                      CAIRN_TRACE_DATA_BY_RET */
-    __u8 n_terms, reserved;
+    __u8 n_terms;
+    __u8 ret_width;     /* enum cairn_trace_width, of the result */
     __u16 record_bytes; /* of a tracepoint's record, in the place of the texts */
     __u16 record_pid;
     __u16 reserved2[2];
@@ -194,6 +195,16 @@ static inline __attribute__((always_inline)) __u32 cairn_trace_why_unread(__u32 
 static inline __attribute__((always_inline)) int cairn_trace_is_error(__u32 row, __s64 ret)
 {
     return row < CAIRN_TRACE_CALLS && ret < 0 && ret >= -CAIRN_TRACE_ERRORS_MAX;
+}
+
+/* A result as its type has it: what filters, sums and reports see of a register. A call of a 32-bit
+ * program has 32 bits of it, and an error is one whatever the type. */
+static inline __attribute__((always_inline)) __s64 cairn_trace_result(__u32 row, __u32 width,
+                                                                      __u64 raw)
+{
+    const int is_compat = row >= CAIRN_TRACE_NUMBERS && row < CAIRN_TRACE_CALLS;
+    const __s64 ret = is_compat ? (__s32)raw : (__s64)raw;
+    return cairn_trace_is_error(row, ret) ? ret : cairn_trace_widen(ret, width);
 }
 
 struct cairn_bpf_trace_key {

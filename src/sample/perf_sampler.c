@@ -170,6 +170,7 @@ static void take_chain(const struct intake *in, const struct cairn_perf_record *
 static int take_sample(struct intake *in, const struct cairn_perf_record *record,
                        struct cairn_collected *ret_collected)
 {
+    static const uint64_t none = 0;
     struct cairn_perf_sampler *sampler = in->sampler;
     cairn_perf_chain_split(record->chain, &sampler->chain);
     struct cairn_sampled caught = {
@@ -183,7 +184,9 @@ static int take_sample(struct intake *in, const struct cairn_perf_record *record
         .value = sampler->period_ns ? sampler->period_ns : (int64_t)record->period,
     };
     const struct cairn_copy copy = copy_of(in, record);
-    if (!sampler->is_copied)
+    if (sampler->kernel_only)
+        caught.user = (struct cairn_user_sample){.walked = &none, .walked_end = CAIRN_END_KERNEL};
+    else if (!sampler->is_copied)
         take_chain(in, record, &caught.user);
     else if (record->regs.known)
         caught.copy = &copy;

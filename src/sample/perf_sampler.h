@@ -24,6 +24,7 @@ struct cairn_perf_sampler {
     bool is_walked;          /* stacks come from there: */
     struct cairn_walk_intake walk;
     bool is_copied;                         /* or are walked from copies */
+    bool kernel_only;                       /* or have the kernel's frames alone */
     const struct cairn_perf_points *points; /* that take the records; NULL: they are samples */
     struct cairn_perf_chain chain;          /* of one sample: too large for a stack */
     int64_t

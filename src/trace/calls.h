@@ -48,8 +48,15 @@ struct cairn_call_arg {
     const char *names; /* of the table of flags; NULL: none */
 };
 
+enum cairn_call_lack {                              /* what events lack that a filter may compare */
+                       CAIRN_CALL_LACKS_RESULT = 1, /* and with it the two others */
+                       CAIRN_CALL_LACKS_ERRNO = 2,
+                       CAIRN_CALL_LACKS_DURATION = 4
+};
+
 struct cairn_syscall {
     const char *name;
+    unsigned lacks;           /* enum cairn_call_lack */
     unsigned sets;            /* enum cairn_call_set */
     bool no_return;           /* exit, and rt_sigreturn */
     enum cairn_call_kind ret; /* of the result */

@@ -85,6 +85,7 @@ void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event 
                                                        .uid = event->uid,
                                                        .cpu = event->cpu,
                                                        .unread = event->unread,
+                                                       .has_result = event->has_ret,
                                                        .ret = event->ret,
                                                        .duration_ns = event->stack.value};
     for (int i = 0; i < d->call.n_args; i++)

@@ -56,7 +56,7 @@ static int add_node(struct parser *p, enum cairn_filter_kind kind, int left, int
     return f->n++;
 }
 
-static uint8_t width_of(enum cairn_call_kind kind)
+enum cairn_trace_width cairn_trace_width_of(enum cairn_call_kind kind)
 {
     switch (kind) {
     case CAIRN_KIND_INT:
@@ -76,12 +76,6 @@ static uint8_t width_of(enum cairn_call_kind kind)
     }
 }
 
-/* The register of such a result may have anything in its upper half. */
-static bool is_narrow(enum cairn_call_kind ret)
-{
-    return width_of(ret) == CAIRN_TRACE_S32 || width_of(ret) == CAIRN_TRACE_U32;
-}
-
 static const struct {
     const char *name;
     uint8_t field, width;
@@ -98,12 +92,43 @@ static bool is_word(const char *name, const char *word, size_t size)
     return strlen(name) == size && memcmp(name, word, size) == 0;
 }
 
+/* A result, its error and its duration are not of all events. */
+static bool is_lacking(const struct cairn_syscall *call, uint8_t field)
+{
+    switch (field) {
+    case CAIRN_TRACE_RET:
+        return call->lacks & CAIRN_CALL_LACKS_RESULT;
+    case ERRNO:
+        return call->lacks & (CAIRN_CALL_LACKS_RESULT | CAIRN_CALL_LACKS_ERRNO);
+    case CAIRN_TRACE_DURATION:
+        return call->lacks & (CAIRN_CALL_LACKS_RESULT | CAIRN_CALL_LACKS_DURATION);
+    default:
+        return false;
+    }
+}
+
 static size_t word_size(const char *at)
 {
     size_t size = 0;
     while (isalnum((unsigned char)at[size]) || at[size] == '_')
         size++;
     return size;
+}
+
+static int fail_no_field(struct parser *p, size_t size)
+{
+    *p->no_field = true;
+    cairn_fail(p->err, CAIRN_E_ARG, "filter: column %d: %s has no field \"%.*s\"", column(p),
+               p->call->name, size > WORD_MAX ? WORD_MAX : (int)size, p->at);
+    if (is_word("errno", p->at, size) && strchr(p->call->name, ':'))
+        cairn_hint(p->err, "only results of system calls are errors; of a function compare ret");
+    else if ((is_word("ret", p->at, size) || is_word("duration", p->at, size)) &&
+             !strchr(p->call->name, ':'))
+        cairn_hint(p->err, "the call does not return, or is traced as it begins: --enter-only");
+    else if (is_word("ret", p->at, size) || is_word("duration", p->at, size))
+        cairn_hint(p->err, "uretprobe: and kretprobe: have ret, and the pairs uprobe+uretprobe: "
+                           "and kprobe+kretprobe: have ret and duration");
+    return CAIRN_E_ARG;
 }
 
 /* An argument's own name comes before those that all events have: kill has a pid. */
@@ -120,16 +145,16 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
                 p->call->args[i].kind == CAIRN_KIND_DOUBLE)
                 return fail(p, "a floating-point number cannot be compared");
             node->field = (uint8_t)i;
-            node->width = width_of(p->call->args[i].kind);
+            node->width = (uint8_t)cairn_trace_width_of(p->call->args[i].kind);
             p->at += size;
             return CAIRN_OK;
         }
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (is_word(fields[i].name, p->at, size)) {
+            if (is_lacking(p->call, fields[i].field))
+                break;
             node->field = fields[i].field;
             node->width = fields[i].width;
-            if (node->field == CAIRN_TRACE_RET && is_narrow(p->call->ret))
-                node->width = width_of(p->call->ret);
             p->at += size;
             return CAIRN_OK;
         }
@@ -140,9 +165,7 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
         p->at += size;
         return CAIRN_OK;
     }
-    *p->no_field = true;
-    return cairn_fail(p->err, CAIRN_E_ARG, "filter: column %d: %s has no field \"%.*s\"", column(p),
-                      p->call->name, size > WORD_MAX ? WORD_MAX : (int)size, p->at);
+    return fail_no_field(p, size);
 }
 
 static int read_operator(struct parser *p, struct cairn_trace_filter_node *node)
@@ -455,6 +478,8 @@ static bool holds(const struct cairn_trace_filter *f, uint8_t number,
             return false;
         if (node->is_text)
             return holds_text(node, s->texts[node->field]);
+        if (node->field >= CAIRN_TRACE_RET && !s->has_result)
+            return false;
         return cairn_trace_compares(node->op, node->width, number_of(node, s), node->value);
     }
 }

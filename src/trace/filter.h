@@ -58,9 +58,13 @@ struct cairn_trace_filter_subject {
     const char *comm;
     uint32_t pid, tid, uid, cpu;
     uint32_t unread; /* enum cairn_trace_unread, two bits for each argument */
-    int64_t ret;
+    bool has_result; /* else no comparison of the next two holds */
+    int64_t ret;     /* as its type has it: cairn_trace_result() */
     uint64_t duration_ns;
 };
+
+/* The width of values of a kind. */
+enum cairn_trace_width cairn_trace_width_of(enum cairn_call_kind kind);
 
 /* `call` has the arguments' names. CAIRN_E_ARG: what is wrong, with its column; `*ret_no_field`
  * then says that the call merely has no such argument. */

@@ -89,22 +89,34 @@ static bool is_libc(const char *path, size_t size)
     return false;
 }
 
+static const struct {
+    const char *name;
+    bool has_args, has_result;
+} kinds[] = {
+    {"uprobe:", true, false}, {"uretprobe:", false, true}, {"uprobe+uretprobe:", true, true}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 void cairn_known_describe(const char *event, struct cairn_syscall *call)
 {
-    static const char begin[] = "uprobe:", pair[] = "uprobe+uretprobe:";
-    const bool has_result = strncmp(event, pair, sizeof pair - 1) == 0;
-    if (!has_result && strncmp(event, begin, sizeof begin - 1) != 0)
+    size_t kind = 0;
+    while (kind < KINDS && strncmp(event, kinds[kind].name, strlen(kinds[kind].name)) != 0)
+        kind++;
+    if (kind == KINDS)
         return;
-    const char *file = event + (has_result ? sizeof pair : sizeof begin) - 1;
+    const char *file = event + strlen(kinds[kind].name);
     const char *colon = strchr(file, ':');
     if (!colon || !is_libc(file, (size_t)(colon - file)))
         return;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, colon + 1) == 0) {
-            const enum cairn_call_kind ret = call->ret;
-            call->n_args = 0;
-            cairn_call_read_form(known[i].form, call);
-            call->ret = has_result ? call->ret : ret;
+            struct cairn_syscall as = {0};
+            cairn_call_read_form(known[i].form, &as);
+            if (kinds[kind].has_result)
+                call->ret = as.ret;
+            if (kinds[kind].has_args) {
+                call->n_args = as.n_args;
+                memcpy(call->args, as.args, sizeof as.args);
+            }
             return;
         }
 }

@@ -5,7 +5,8 @@
 
 #include "trace/calls.h"
 
-/* Of "uprobe:libc.so.6:fopen" the arguments' names and kinds. Nothing, if it is no such function,
+/* Of "uprobe:libc.so.6:fopen" the arguments' names and kinds, and of a uretprobe or a pair the
+ * kind of the result. Nothing, if it is no such function,
  * or of a file whose name is not that of a C library. */
 void cairn_known_describe(const char *event, struct cairn_syscall *call);
 

@@ -116,7 +116,8 @@ static int on_leave(void *ctx, struct cairn_call_thread *thread,
         return CAIRN_CALL_GO_ON;
     event->stack.time_ns = cairn_now_ns();
     event->stack.value = event->stack.time_ns - event->start_ns;
-    event->ret = call->result;
+    event->ret = cairn_trace_result(event->row, row_of(plain, event->row)->ret_width,
+                                    (uint64_t)call->result);
     event->has_ret = 1;
     if (!cairn_plain_holds(pending, row_of(plain, event->row), true)) {
         plain->n_filtered++;
@@ -203,7 +204,10 @@ static int on_gone(void *ctx, struct cairn_call_thread *thread)
         event->is_gone = 1;
         event->stack.time_ns = cairn_now_ns();
         event->stack.value = event->stack.time_ns - event->start_ns;
-        code = report(plain, pending);
+        if (cairn_plain_holds(pending, row_of(plain, event->row), true))
+            code = report(plain, pending);
+        else
+            plain->n_filtered++;
     }
     if (thread->tid == thread->pid)
         cairn_table_remove(&plain->stacks.stale, (uint64_t)thread->pid);

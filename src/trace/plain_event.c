@@ -166,6 +166,8 @@ static uint64_t value_of(const struct cairn_plain_pending *pending, uint32_t fie
 
 static bool term_holds(const struct cairn_plain_pending *pending, const struct cairn_bpf_term *term)
 {
+    if (term->field >= CAIRN_TRACE_RET && !pending->event.event.has_ret)
+        return false;
     if (term->field == CAIRN_TRACE_COMM)
         return (memcmp(pending->event.event.comm, term->value, sizeof term->value) == 0) ==
                (term->op == CAIRN_TRACE_EQ);

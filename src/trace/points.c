@@ -57,7 +57,7 @@ static int add_point(struct cairn_points *points, const char *group, const char 
         return code;
     /* where a call begins or ends the kernel's stack says nothing */
     point->no_kernel = points->user_only || row >= CAIRN_TRACE_ROWS;
-    point->no_stack = points->no_stack || row == CAIRN_POINT_EXIT;
+    point->no_stack = points->no_stack || points->kernel_only || row == CAIRN_POINT_EXIT;
     points->rows[n] = row;
     points->perf.n++;
     return CAIRN_OK;
@@ -150,7 +150,7 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
     points->is_machine = whom->all_processes || whom->cgroup;
     points->user_only = whom->user_only != 0;
     points->perf.items = points->items;
-    points->perf.no_stacks = points->no_stack;
+    points->perf.no_stacks = points->no_stack || points->kernel_only;
     points->perf.on_record = cairn_points_take;
     points->perf.ctx = points;
     points->filters = cairn_alloc(CAIRN_TRACE_PROBES + 2, sizeof *points->filters);
@@ -162,6 +162,7 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
     if (code < 0)
         return code;
     points->sampler = *ret_sampler;
+    points->sampler->perf.kernel_only = points->kernel_only;
     const struct cairn_targets *targets = &points->sampler->targets;
     for (size_t i = 0; i < targets->n; i++)
         (void)cairn_points_meet(points, (uint32_t)targets->items[i].pid); /* or at its first hit */
@@ -207,7 +208,7 @@ void cairn_points_say(const struct cairn_points *points, struct cairn_buffer *ou
     if (n_points)
         cairn_buffer_printf(out, "%sperf events at %zu tracepoint%s", out->size ? "; " : "",
                             n_points, n_points == 1 ? "" : "s");
-    if (!points->no_stack)
+    if (!points->no_stack && !points->kernel_only)
         cairn_buffer_printf(out, "; %u kB of the stack are copied at each hit",
                             points->sampler->collect.stack_bytes / 1024);
     if (points->user_filters)

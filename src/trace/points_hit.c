@@ -225,7 +225,7 @@ static int on_exit_of(struct cairn_points *points, const struct cairn_perf_recor
     }
     event->stack.time_ns = record->time_ns;
     event->stack.value = record->time_ns - event->start_ns;
-    event->ret = (int64_t)result;
+    event->ret = cairn_trace_result(event->row, row->ret_width, result);
     event->has_ret = 1;
     if (!cairn_plain_holds(call, row, true)) {
         points->n_filtered++;
@@ -300,7 +300,10 @@ static int on_end(struct cairn_points *points, const struct cairn_perf_record *r
         event->is_gone = 1;
         event->stack.time_ns = record->time_ns;
         event->stack.value = record->time_ns - event->start_ns;
-        code = report(points, call);
+        if (cairn_plain_holds(call, &points->spec->calls[event->row], true))
+            code = report(points, call);
+        else
+            points->n_filtered++;
     }
     drop_call(points, record->tid);
     return code;

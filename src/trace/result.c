@@ -10,6 +10,8 @@ void cairn_trace_stats(const struct cairn_trace *t, struct cairn_trace_stats *re
 {
     const size_t size = ret_stats->size < sizeof t->stats ? ret_stats->size : sizeof t->stats;
     struct cairn_trace_stats stats = t->stats;
+    if (!t->is_measured)
+        cairn_trace_measure(t, &stats);
     stats.size = ret_stats->size;
     memcpy(ret_stats, &stats, size);
 }

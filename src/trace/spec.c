@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "trace/alias.h"
 #include "trace/known.h"
 #include "trace/typed.h"
@@ -37,15 +38,28 @@ static const struct cairn_probe *probe_of(const struct cairn_spec *spec, uint32_
                : NULL;
 }
 
+/* What a function returns is no error, and only a pair knows how long it took. */
+static unsigned lacks_of(const struct cairn_probe *probe)
+{
+    if (cairn_trace_is_pair(probe->at.place))
+        return CAIRN_CALL_LACKS_ERRNO;
+    return probe->at.at_return ? CAIRN_CALL_LACKS_ERRNO | CAIRN_CALL_LACKS_DURATION
+                               : CAIRN_CALL_LACKS_RESULT;
+}
+
 bool cairn_spec_call(const struct cairn_spec *spec, uint32_t row, struct cairn_syscall *ret_call)
 {
     const struct cairn_probe *probe = probe_of(spec, row);
     if (probe) {
         *ret_call = probe->call;
+        ret_call->lacks = lacks_of(probe);
         return true;
     }
     const char *name = row < CAIRN_TRACE_CALLS ? cairn_call_name(row) : NULL;
-    return cairn_call_find(name ? name : "?", ret_call);
+    const bool is_known = cairn_call_find(name ? name : "?", ret_call);
+    if (spec->enter_only || ret_call->no_return)
+        ret_call->lacks = CAIRN_CALL_LACKS_RESULT;
+    return is_known;
 }
 
 const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint32_t row)
@@ -64,6 +78,13 @@ bool cairn_spec_is_pair(const struct cairn_spec *spec, uint32_t row)
 {
     const struct cairn_probe *probe = probe_of(spec, row);
     return probe && cairn_trace_is_pair(probe->at.place);
+}
+
+bool cairn_spec_is_in_kernel(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe &&
+           (probe->at.place == CAIRN_TRACE_POINT || cairn_trace_is_in_kernel(probe->at.place));
 }
 
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
@@ -334,8 +355,56 @@ static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe 
         }
 }
 
+static bool has_field(const struct cairn_syscall *call, const char *name)
+{
+    static const char *const common[] = {"pid", "event_pid", "tid",  "event_tid",
+                                         "uid", "cpu",       "comm", "event"};
+    const bool has_result = !(call->lacks & CAIRN_CALL_LACKS_RESULT);
+    for (int i = 0; i < call->n_args; i++)
+        if (strcmp(call->args[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (strcmp(common[i], name) == 0)
+            return true;
+    if (call->n_args < 0 && strncmp(name, "arg", 3) == 0 && name[3] >= '0' && name[3] <= '5')
+        return !name[4];
+    return has_result && (strcmp(name, "ret") == 0 ||
+                          (strcmp(name, "errno") == 0 && !(call->lacks & CAIRN_CALL_LACKS_ERRNO)));
+}
+
+bool cairn_spec_has_field(const struct cairn_spec *spec, const char *name)
+{
+    struct cairn_syscall call;
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
+        if (!spec->calls[row].is_wanted)
+            continue;
+        (void)cairn_spec_call(spec, row, &call);
+        if (has_field(&call, name))
+            return true;
+    }
+    return false;
+}
+
+/* A 32-bit program's results that are no int are addresses and sizes. */
+static uint8_t ret_width_of(uint32_t row, enum cairn_call_kind ret)
+{
+    const enum cairn_trace_width width = cairn_trace_width_of(ret);
+    const bool is_compat = row >= CAIRN_TRACE_NUMBERS && row < CAIRN_TRACE_CALLS;
+    return (uint8_t)(is_compat && width != CAIRN_TRACE_S32 ? CAIRN_TRACE_U32 : width);
+}
+
+/* The filter of all events asks for a field that this one lacks. Of a list of calls that is usual.
+ */
+static void leave_out(struct cairn_spec *spec, uint32_t row, const struct cairn_err *refusal)
+{
+    spec->calls[row].is_wanted = 0;
+    cairn_log(row < CAIRN_TRACE_CALLS ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, "%s: left out: %s",
+              cairn_spec_name(spec, row), refusal->msg);
+}
+
 int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_err *err)
 {
+    struct cairn_err refusal = {0};
     size_t n = 0;
     for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
         struct cairn_bpf_call *to = &spec->calls[row];
@@ -344,13 +413,21 @@ int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_er
         bool no_field;
         if (!to->is_wanted)
             continue;
-        n++;
         (void)cairn_spec_call(spec, row, &call);
-        int code = cairn_trace_filter_parse(text ? text : "", &call, &filter, &no_field, err);
+        int code = cairn_trace_filter_parse(text ? text : "", &call, &filter, &no_field, &refusal);
+        if (code < 0 && no_field) {
+            leave_out(spec, row, &refusal);
+            continue;
+        }
+        n++;
         if (code == CAIRN_OK && !filter.is_empty)
             code = add_filter(spec, &filter, &spec->filter_of[2 * row + 1], err);
-        if (code < 0)
+        if (code < 0) {
+            if (err)
+                *err = refusal;
             return code;
+        }
+        to->ret_width = ret_width_of(row, call.ret);
         if (row < CAIRN_TRACE_CALLS)
             describe(to, &call);
         else
@@ -359,7 +436,11 @@ int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_er
             if (spec->filter_of[2 * row + i])
                 write_terms(to, &spec->filters[spec->filter_of[2 * row + i] - 1]);
     }
-    return n ? CAIRN_OK : cairn_fail(err, CAIRN_E_ARG, "no event is left to trace");
+    if (!n && *refusal.msg && err)
+        *err = refusal;
+    else if (!n)
+        cairn_fail(err, CAIRN_E_ARG, "no event is left to trace");
+    return n ? CAIRN_OK : CAIRN_E_ARG;
 }
 
 bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,

@@ -13,6 +13,7 @@ struct cairn_spec {
     uint16_t *filter_of;          /* by row: two numbers of `filters`, each plus one; 0: none */
     struct cairn_trace_filter *filters;
     size_t n_filters, cap_filters;
+    bool enter_only; /* calls have no results; set before the first event is added */
 };
 
 /* What is known of the event of a row; false: there is no such row. */
@@ -23,12 +24,16 @@ const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint
 const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint32_t row);
 /* Has it one event for the begin and the return of a function? */
 bool cairn_spec_is_pair(const struct cairn_spec *spec, uint32_t row);
+/* Is it a tracepoint or a function of the kernel, where the kernel's stack says who came there? */
+bool cairn_spec_is_in_kernel(const struct cairn_spec *spec, uint32_t row);
 /* "syscall", or the kind of a probe. Static. */
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row);
 const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row);
 
 /* Adds one -e, such as "syscall:open*,!openat2[ret < 0]". CAIRN_E_ARG, CAIRN_E_NOMEM. */
 int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err);
+/* Has an event that was added, of a call or probe, a field of that name, as filters have them? */
+bool cairn_spec_has_field(const struct cairn_spec *spec, const char *name);
 /* When all are added: a filter of all calls, NULL: none. What the kernel needs is written to the
  * rows. */
 int cairn_spec_finish(struct cairn_spec *spec, const char *filter, struct cairn_err *err);

@@ -183,6 +183,35 @@ static int check_enter_only(const struct cairn_trace *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* At a system call the kernel's stack says nothing, and a function of a program has none. */
+static int check_kernel_only(const struct cairn_trace *t, struct cairn_err *err)
+{
+    if (t->opts.user_only)
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "the kernel's frames alone and the user's alone: one of them");
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
+        if (!t->spec.calls[row].is_wanted || cairn_spec_is_in_kernel(&t->spec, row))
+            continue;
+        cairn_fail(err, CAIRN_E_ARG,
+                   "%s%s: has no frames of the kernel, and those alone are asked for",
+                   row < CAIRN_TRACE_CALLS ? "syscall:" : "", cairn_spec_name(&t->spec, row));
+        cairn_hint(err, "tracepoint:, kprobe: and kretprobe: have them; without --kernel-only "
+                        "stacks are those of the program");
+        return CAIRN_E_ARG;
+    }
+    return CAIRN_OK;
+}
+
+static int check_field(const struct cairn_trace *t, struct cairn_err *err)
+{
+    if (!t->opts.field || cairn_spec_has_field(&t->spec, t->opts.field))
+        return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_ARG, "no event has a field \"%.64s\"", t->opts.field);
+    cairn_hint(err, "fields are arguments by their names, pid, tid, uid, cpu, comm, event, and of "
+                    "what returns ret, of system calls errno");
+    return CAIRN_E_ARG;
+}
+
 int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
                           struct cairn_err *err)
 {
@@ -194,6 +223,7 @@ int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_tra
     t->spec.probes.pids = t->opts.pids;
     t->spec.probes.n_pids = t->opts.n_pids;
     t->spec.probes.command = t->opts.argv ? t->opts.argv[0] : NULL;
+    t->spec.enter_only = t->opts.enter_only != 0;
     t->decoder.spec = &t->spec;
     t->depth.max = t->opts.depth;
     for (size_t i = 0; i < t->opts.n_events; i++) {
@@ -202,6 +232,10 @@ int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_tra
             return code;
     }
     int code = cairn_spec_finish(&t->spec, t->opts.filter, err);
+    if (code == CAIRN_OK)
+        code = check_field(t, err);
+    if (code == CAIRN_OK && t->opts.kernel_only)
+        code = check_kernel_only(t, err);
     if (code < 0)
         return code;
     return t->opts.enter_only ? check_enter_only(t, err) : CAIRN_OK;
@@ -250,6 +284,7 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
                                                        .probes = t->places.items,
                                                        .n_probes = t->places.n,
                                                        .user_only = t->opts.user_only != 0,
+                                                       .kernel_only = t->opts.kernel_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
                                                        .no_stack = t->opts.no_stack,
@@ -347,6 +382,7 @@ static int open_points(struct cairn_trace *t, struct cairn_err *err)
     t->points->spec = &t->spec;
     t->points->wants_texts = wants_texts(t);
     t->points->no_stack = t->opts.no_stack;
+    t->points->kernel_only = t->opts.kernel_only;
     t->points->enter_only = t->opts.enter_only;
     t->points->tid = t->opts.tid;
     t->points->on_event = on_plain_event;
@@ -476,15 +512,16 @@ int cairn_trace_poll(struct cairn_trace *t, int timeout_ms, struct cairn_err *er
     return code > 0 && has_all(t) ? 0 : code;
 }
 
-static void count_marks(struct cairn_trace *t)
+static void count_marks(const struct cairn_trace *t, struct cairn_trace_stats *stats)
 {
+    stats->n_counted = stats->n_whole = stats->n_cut = 0;
     for (size_t i = 0; i < t->sums.n; i++) {
         const struct cairn_sum_row *row = &t->sums.rows[i];
-        t->stats.n_counted += row->sum.n;
+        stats->n_counted += row->sum.n;
         if (row->of.stack && (!row->of.cut || row->of.cut == t->depth.cut))
-            t->stats.n_whole += row->sum.n;
+            stats->n_whole += row->sum.n;
         else
-            t->stats.n_cut += row->sum.n;
+            stats->n_cut += row->sum.n;
     }
 }
 
@@ -527,19 +564,18 @@ static void say_attached(struct cairn_trace *t)
     t->stats.attached = cairn_buffer_text(&t->attached);
 }
 
-static void measure(struct cairn_trace *t)
+void cairn_trace_measure(const struct cairn_trace *t, struct cairn_trace_stats *stats)
 {
-    struct cairn_trace_stats *stats = &t->stats;
     struct cairn_bpf_trace_cpu cpu;
     read_counts(t, &cpu);
-    count_marks(t);
+    count_marks(t, stats);
     stats->n_seen = cpu.n_seen;
     stats->n_filtered = cpu.n_filtered + t->n_rest_filtered;
     stats->n_lost = cpu.n_lost;
     stats->n_not_shown = cpu.n_no_space + (cpu.n_sent - t->n_crossed);
     /* What the kernel counted, and what came here to be filtered, must be in the sums. */
     const uint64_t n_due = cpu.n_counted + (cpu.n_each - t->n_rest_filtered);
-    if (n_due > stats->n_counted)
+    if (t->is_measured && n_due > stats->n_counted)
         stats->n_lost += n_due - stats->n_counted;
     stats->n_unreturned = cpu.n_unreturned;
     const uint64_t n_known =
@@ -548,8 +584,8 @@ static void measure(struct cairn_trace *t)
     stats->n_remembered = cpu.n_remembered;
     stats->n_walked = cpu.n_walked;
     stats->ns_per_event = cpu.n_seen ? cpu.run_ns / cpu.n_seen : 0;
-    stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
-    say_attached(t);
+    const uint64_t end_ns = t->is_measured ? t->sampler->end_ns : cairn_now_ns();
+    stats->duration_ns = end_ns > t->sampler->start_ns ? end_ns - t->sampler->start_ns : 0;
     stats->way = t->plain    ? CAIRN_TRACE_WAY_PTRACE
                  : t->points ? CAIRN_TRACE_WAY_PERF
                              : CAIRN_TRACE_WAY_BPF;
@@ -566,7 +602,9 @@ int cairn_trace_finish(struct cairn_trace *t, struct cairn_err *err)
     if (code < 0)
         return code;
     t->sampler->collect.profile = profile;
-    measure(t);
+    t->is_measured = true;
+    cairn_trace_measure(t, &t->stats);
+    say_attached(t);
     return CAIRN_OK;
 }
 

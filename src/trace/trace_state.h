@@ -35,11 +35,14 @@ struct cairn_trace {
     struct cairn_plain *plain;   /* without rights; NULL: the kernel's programs report */
     struct cairn_points *points; /* by perf events; NULL: by another way */
     int answer;                  /* of `report`, that ends the poll */
-    bool is_finished;
+    bool is_finished, is_measured;
 };
 
 /* The options, and what they ask for as a spec. */
 int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *trace,
                           struct cairn_err *err);
+
+/* What the counters say; what waits on its way is lost only when the trace is finished. */
+void cairn_trace_measure(const struct cairn_trace *trace, struct cairn_trace_stats *stats);
 
 #endif /* CAIRN_TRACE_TRACE_STATE_H */

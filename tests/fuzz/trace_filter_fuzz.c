@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_syscall call;
     const uint64_t args[CAIRN_CALL_ARGS] = {1, UINT64_MAX, 4096};
     const struct cairn_trace_filter_subject subject = {
-        .args = args, .texts = {NULL, "/dev/null"}, .comm = "x", .ret = -2};
+        .args = args, .texts = {NULL, "/dev/null"}, .comm = "x", .has_result = true, .ret = -2};
     bool no_field;
     char *text = malloc(size + 1);
     if (!text)

@@ -15,6 +15,7 @@ static struct cairn_trace_filter_subject subject(void)
                                                .pid = 7,
                                                .tid = 8,
                                                .uid = 1000,
+                                               .has_result = true,
                                                .ret = -2,
                                                .duration_ns = 20000000};
 }

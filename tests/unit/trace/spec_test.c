@@ -48,6 +48,47 @@ static void a_filter_takes_calls_that_have_its_fields(void **state)
     cairn_spec_done(&spec);
 }
 
+/* An int is 32 bits of the register; of a 32-bit program so is all. */
+static void results_have_the_width_of_their_type(void **state)
+{
+    (void)state;
+    struct cairn_spec spec = {0};
+    assert_int_equal(cairn_spec_add(&spec, "syscall:all", NULL), CAIRN_OK);
+    assert_int_equal(cairn_spec_finish(&spec, NULL, NULL), CAIRN_OK);
+    assert_int_equal(spec.calls[SYS_close].ret_width, CAIRN_TRACE_S32);
+    assert_int_equal(spec.calls[SYS_read].ret_width, CAIRN_TRACE_U64);
+    for (uint32_t row = CAIRN_TRACE_NUMBERS; row < CAIRN_TRACE_CALLS; row++)
+        assert_true(!spec.calls[row].is_wanted || spec.calls[row].ret_width == CAIRN_TRACE_S32 ||
+                    spec.calls[row].ret_width == CAIRN_TRACE_U32);
+    cairn_spec_done(&spec);
+    const uint32_t compat = CAIRN_TRACE_NUMBERS, probe = CAIRN_TRACE_CALLS;
+    assert_int_equal(cairn_trace_result(probe, CAIRN_TRACE_S32, 0xffffffff), -1);
+    assert_int_equal(cairn_trace_result(probe, CAIRN_TRACE_U32, UINT64_MAX), 0xffffffff);
+    assert_int_equal(cairn_trace_result(compat, CAIRN_TRACE_U32, 0xfffffffff7fc0000), 0xf7fc0000);
+    assert_int_equal(cairn_trace_result(compat, CAIRN_TRACE_U32, 0xfffffffe), -2);
+    assert_int_equal(cairn_trace_result(0, CAIRN_TRACE_U64, (uint64_t)-2), -2);
+}
+
+/* A condition on what an event does not have is refused, not left out. */
+static void a_result_is_compared_where_there_is_one(void **state)
+{
+    (void)state;
+    struct cairn_spec spec = {0};
+    struct cairn_err err = {0};
+    assert_int_equal(cairn_spec_add(&spec, "syscall:exit_group[ret < 0]", &err), CAIRN_E_ARG);
+    assert_string_equal(err.msg, "filter: column 1: exit_group has no field \"ret\"");
+    assert_int_equal(cairn_spec_add(&spec, "syscall:exit_group,close", NULL), CAIRN_OK);
+    assert_int_equal(cairn_spec_finish(&spec, "errno == EBADF", NULL), CAIRN_OK);
+    assert_true(spec.calls[SYS_close].is_wanted);
+    assert_false(spec.calls[SYS_exit_group].is_wanted);
+    cairn_spec_done(&spec);
+    spec.enter_only = true;
+    assert_int_equal(cairn_spec_add(&spec, "syscall:close", NULL), CAIRN_OK);
+    assert_int_equal(cairn_spec_finish(&spec, "duration > 1ms", &err), CAIRN_E_ARG);
+    assert_string_equal(err.msg, "filter: column 1: close has no field \"duration\"");
+    cairn_spec_done(&spec);
+}
+
 static void wrong_events_say_what_is_expected(void **state)
 {
     (void)state;
@@ -76,6 +117,8 @@ int main(void)
         cmocka_unit_test(lists_patterns_and_sets_choose_calls),
         cmocka_unit_test(what_is_taken_out_leaves_all_others),
         cmocka_unit_test(a_filter_takes_calls_that_have_its_fields),
+        cmocka_unit_test(results_have_the_width_of_their_type),
+        cmocka_unit_test(a_result_is_compared_where_there_is_one),
         cmocka_unit_test(wrong_events_say_what_is_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

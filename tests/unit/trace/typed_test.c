@@ -146,7 +146,7 @@ static void functions_of_c_libraries_are_known(void **state)
         struct cairn_syscall call = {.name = "f", .ret = CAIRN_KIND_HEX, .n_args = -1};
         cairn_known_describe(rows[i].event, &call);
         assert_int_equal(call.n_args, rows[i].n_args);
-        const bool has_result = strncmp(rows[i].event, "uprobe+", 7) == 0;
+        const bool has_result = strncmp(rows[i].event, "uprobe:", 7) != 0;
         assert_int_equal(call.ret, has_result ? CAIRN_KIND_POINTER : CAIRN_KIND_HEX);
         assert_false(call.no_return);
     }
