@@ -19,7 +19,7 @@
 #include "cli/numbers.h"
 #include "cli/write_profile.h"
 
-enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 1000 };
+enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 1000, EPOCH_YEAR = 1970 };
 
 typedef unsigned long long ull;
 
@@ -87,8 +87,10 @@ static bool read_time(const char *text, uint64_t *ret_us, bool *ret_is_date)
     if (rest && (*rest == 'T' || *rest == ' '))
         rest = strptime(rest + 1, "%H:%M:%S", &tm);
     if (rest && !*rest) {
+        tm.tm_wday = -1; /* timegm(3) sets it unless time_t, of 32 bits, cannot hold the date */
         time_t seconds = timegm(&tm);
-        *ret_us = seconds > 0 ? (uint64_t)seconds * 1000000 : 0;
+        const bool is_late = tm.tm_wday < 0 && tm.tm_year > EPOCH_YEAR - 1900;
+        *ret_us = seconds > 0 ? (uint64_t)seconds * 1000000 : is_late ? UINT64_MAX : 0;
         *ret_is_date = true;
         return true;
     }

@@ -152,16 +152,24 @@ HIDDEN int sched_yield(void)
     return (int)syscall(SYS_sched_yield);
 }
 
-/* These structures have the kernel's layout where a word has 64 bits, and with 32 bits as long as
- * time_t has 32. */
+/* The kernel's timespec of these calls has two longs, whatever the C library's has. */
 HIDDEN int nanosleep(const struct timespec *time, struct timespec *left)
 {
-    return (int)syscall(SYS_nanosleep, time, left);
+    const long asked[] = {(long)time->tv_sec, time->tv_nsec};
+    long rest[2] = {0};
+    int result = (int)syscall(SYS_nanosleep, asked, rest);
+    if (left && result != 0)
+        *left = (struct timespec){.tv_sec = rest[0], .tv_nsec = rest[1]};
+    return result;
 }
 
 HIDDEN int clock_gettime(clockid_t clock, struct timespec *ret)
 {
-    return (int)syscall(SYS_clock_gettime, clock, ret);
+    long now[2];
+    int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (result == 0)
+        *ret = (struct timespec){.tv_sec = now[0], .tv_nsec = now[1]};
+    return result;
 }
 
 HIDDEN unsigned long getauxval(unsigned long type)

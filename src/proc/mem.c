@@ -32,11 +32,14 @@ static ssize_t read_once(int pid, int fd, uint64_t va, void *out, size_t size)
     size_t n = 0;
     for (; n < PAGES_AT_ONCE && to.iov_len < size; n++) {
         uint64_t at = va + to.iov_len;
+        if (at > UINTPTR_MAX) /* a 32-bit cairn, and an address that no pointer of it can hold */
+            break;
         size_t to_page_end = PAGE - (size_t)(at % PAGE), left = size - to.iov_len;
         from[n] = (struct iovec){(void *)(uintptr_t)at, to_page_end < left ? to_page_end : left};
         to.iov_len += from[n].iov_len;
     }
-    return process_vm_readv(pid, &to, 1, from, n, 0);
+    errno = EFAULT;
+    return n ? process_vm_readv(pid, &to, 1, from, n, 0) : -1;
 }
 
 /* The bytes that came, or a negative errno where none did. */

@@ -10,7 +10,7 @@
 
 static const int64_t second_ns = 1000000000, day_ns = INT64_C(86400) * 1000000000;
 
-enum { DIGITS_MAX = 9, SECONDS_DIGITS_MAX = 9 };
+enum { SECONDS_DIGITS_MAX = 9, EPOCH_YEAR = 1970 };
 
 void cairn_select_spans_done(struct cairn_select_spans *spans)
 {
@@ -165,9 +165,10 @@ static int64_t on_day(const struct cairn_select_moment *moment, int64_t of_ns)
     day.tm_min = (int)(moment->ns / second_ns / 60 % 60);
     day.tm_sec = (int)(moment->ns / second_ns % 60);
     day.tm_isdst = -1;
+    day.tm_wday = -1; /* mktime(3) sets it unless time_t, of 32 bits, cannot hold the moment */
     int64_t at = (int64_t)mktime(&day), at_ns;
-    if (__builtin_mul_overflow(at, second_ns, &at_ns)) /* a year far from ours */
-        return at < 0 ? INT64_MIN : INT64_MAX;
+    if (day.tm_wday < 0 || __builtin_mul_overflow(at, second_ns, &at_ns)) /* a year far from ours */
+        return day.tm_year < EPOCH_YEAR - 1900 ? INT64_MIN : INT64_MAX;
     return cairn_profile_add_clamped(at_ns, moment->ns % second_ns);
 }
 

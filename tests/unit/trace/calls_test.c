@@ -42,6 +42,19 @@ static void each_known_call_has_arguments_that_can_be_read(void **state)
     assert_int_equal(call.n_args, -1);
 }
 
+/* Of arm, and of i386 beside x86-64. */
+static void calls_of_32_bit_programs_are_in_the_sets(void **state)
+{
+    (void)state;
+    struct cairn_syscall call;
+    assert_int_equal(cairn_call_sets("mmap2"), CAIRN_CALL_MEMORY | CAIRN_CALL_DESC);
+    assert_int_equal(cairn_call_sets("stat64"), CAIRN_CALL_FILE);
+    assert_int_equal(cairn_call_sets("waitpid"), CAIRN_CALL_PROCESS);
+    assert_true(cairn_call_find("mmap2", &call));
+    assert_int_equal(call.n_args, 6);
+    assert_string_equal(call.args[5].name, "pages");
+}
+
 static void errors_and_signals_have_names_both_ways(void **state)
 {
     (void)state;
@@ -73,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_have_the_names_of_the_headers),
         cmocka_unit_test(each_known_call_has_arguments_that_can_be_read),
+        cmocka_unit_test(calls_of_32_bit_programs_are_in_the_sets),
         cmocka_unit_test(errors_and_signals_have_names_both_ways),
         cmocka_unit_test(flags_are_named_and_the_rest_is_a_number),
     };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/emulated.h"
 #include "support/test.h"
 
 enum { COPIED = 8 };
@@ -31,6 +32,8 @@ static void take(const struct cairn_bpf_call *row, const char *copied,
 static void a_text_goes_on_behind_the_copy(void **state)
 {
     (void)state;
+    if (is_emulated("process_vm_readv(2) is missing"))
+        skip();
     static struct cairn_plain_pending pending;
     const struct cairn_bpf_call row = {.text = {1}};
     take(&row, "A TEXT t", &pending);
@@ -53,6 +56,8 @@ static void a_text_in_the_copy_is_not_late(void **state)
 static void bytes_go_on_behind_the_copy(void **state)
 {
     (void)state;
+    if (is_emulated("process_vm_readv(2) is missing"))
+        skip();
     static struct cairn_plain_pending pending;
     const struct cairn_bpf_call row = {.data = 1, .data_size = 2};
     take(&row, "A TEXT t", &pending);
