@@ -17,13 +17,61 @@ enum {
     ROUND_THREADS_MAX = 4096, /* looked at in one round */
 };
 
-/* The modules and interpreters of the old program are gone. */
+enum { USED_US_MASK = 0x7fffffff };
+
+/* CPU time of a thread so far: the first number of its schedstat; false where that is not told. */
+static bool cpu_time_us(int pid, int tid, uint32_t *ret_us)
+{
+    char name[64];
+    struct cairn_buffer text = {0};
+    snprintf(name, sizeof name, "task/%d/schedstat", tid);
+    bool told = cairn_process_slurp(pid, name, 256, &text, NULL) == CAIRN_OK;
+    uint64_t ns = told ? strtoull(cairn_buffer_text(&text), NULL, 10) : 0;
+    *ret_us = (uint32_t)(ns / 1000) & USED_US_MASK;
+    cairn_buffer_done(&text);
+    return told;
+}
+
+/* What the thread has used until now is in no sample. */
+static int begin_thread(struct cairn_ptrace_known *known, int pid, int tid)
+{
+    uint32_t now_us;
+    if (!cpu_time_us(pid, tid, &now_us))
+        return CAIRN_OK;
+    return cairn_table_set(&known->used_us, (uint64_t)tid, now_us);
+}
+
+static int begin_threads(struct cairn_ptrace_known *known, const struct cairn_tracer *tracer)
+{
+    const struct cairn_tracee *tracees;
+    size_t n = cairn_tracer_threads(tracer, &tracees);
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < n && code == CAIRN_OK; i++)
+        code = begin_thread(known, tracees[i].pid, tracees[i].tid);
+    return code;
+}
+
+/* The modules and interpreters of the old program are gone. The thread may be another one, with a
+ * CPU time of its own: the one that called has the number of the process now. */
 static void on_exec(void *ctx, int pid)
 {
-    struct cairn_spaces *spaces = ctx;
-    struct cairn_stream_space *item = cairn_stream_processes_find(&spaces->all, pid);
+    struct cairn_ptrace_known *known = ctx;
+    struct cairn_stream_space *item = cairn_stream_processes_find(&known->spaces->all, pid);
     if (item)
-        cairn_stream_processes_reset(&spaces->all, item);
+        cairn_stream_processes_reset(&known->spaces->all, item);
+    (void)begin_thread(known, pid, pid);
+}
+
+static int add_tracer(struct cairn_ptrace_sampler *sampler, int pid, unsigned flags,
+                      struct cairn_err *err)
+{
+    struct cairn_tracer *tracer;
+    int code = cairn_tracer_new(pid, flags, &tracer, err);
+    if (code < 0)
+        return code;
+    sampler->tracers[sampler->n++] = tracer;
+    cairn_tracer_on_exec(tracer, on_exec, sampler->known);
+    return begin_threads(sampler->known, tracer) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
 int cairn_ptrace_sampler_open(const struct cairn_ptrace_opts *opts,
@@ -34,11 +82,14 @@ int cairn_ptrace_sampler_open(const struct cairn_ptrace_opts *opts,
                                            .no_guests = opts->no_guests};
     sampler.stack = cairn_alloc(1, STACK_COPY_BYTES);
     sampler.tracers = cairn_alloc(opts->n_pids ? opts->n_pids : 1, sizeof(void *));
-    int code = sampler.stack && sampler.tracers ? CAIRN_OK : cairn_fail_memory(err);
+    sampler.known = cairn_alloc(1, sizeof *sampler.known);
+    int code = CAIRN_OK;
+    if (!sampler.stack || !sampler.tracers || !sampler.known)
+        code = cairn_fail_memory(err);
+    else
+        sampler.known->spaces = opts->spaces;
     for (size_t i = 0; i < opts->n_pids && code == CAIRN_OK; i++) {
-        code = cairn_tracer_new(opts->pids[i], flags, &sampler.tracers[sampler.n], err);
-        if (code == CAIRN_OK)
-            cairn_tracer_on_exec(sampler.tracers[sampler.n++], on_exec, opts->spaces);
+        code = add_tracer(&sampler, opts->pids[i], flags, err);
         if (code == CAIRN_E_MISSING && (sampler.n || i + 1 < opts->n_pids))
             code = CAIRN_OK;
     }
@@ -54,7 +105,9 @@ void cairn_ptrace_sampler_close(struct cairn_ptrace_sampler *sampler)
     for (size_t i = 0; i < sampler->n; i++)
         cairn_tracer_free(sampler->tracers[i]);
     cairn_free(sampler->tracers);
-    cairn_table_done(&sampler->used_us);
+    if (sampler->known)
+        cairn_table_done(&sampler->known->used_us);
+    cairn_free(sampler->known);
     cairn_free(sampler->stack);
     *sampler = (struct cairn_ptrace_sampler){0};
 }
@@ -72,33 +125,21 @@ int cairn_ptrace_sampler_exit_status(const struct cairn_ptrace_sampler *sampler)
     return sampler->n ? cairn_tracer_exit_status(sampler->tracers[0]) : -1;
 }
 
-/* CPU time of a thread so far: the first number of its schedstat; false where that is not told. */
-static bool cpu_time_ns(const struct cairn_tracee *tracee, uint64_t *ret_ns)
-{
-    char name[64];
-    struct cairn_buffer text = {0};
-    snprintf(name, sizeof name, "task/%d/schedstat", tracee->tid);
-    bool told = cairn_process_slurp(tracee->pid, name, 256, &text, NULL) == CAIRN_OK;
-    *ret_ns = told ? strtoull(cairn_buffer_text(&text), NULL, 10) : 0;
-    cairn_buffer_done(&text);
-    return told;
-}
-
 /* What a sample of this thread stands for; 0: too little, it was but waiting for a CPU. Asked while
  * the thread stands, for the kernel brings the number of a running one up to date only at ticks. */
 static int64_t cpu_since_last(struct cairn_ptrace_sampler *sampler,
                               const struct cairn_tracee *tracee)
 {
-    enum { MASK = 0x7fffffff };
-    uint64_t now_ns;
-    uint32_t then = 0;
-    if (!cpu_time_ns(tracee, &now_ns))
+    struct cairn_table *used_us = &sampler->known->used_us;
+    uint32_t now, then = 0;
+    if (!cpu_time_us(tracee->pid, tracee->tid, &now))
         return sampler->period_ns;
-    uint32_t now = (uint32_t)(now_ns / 1000) & MASK;
-    (void)cairn_table_find(&sampler->used_us, (uint64_t)tracee->tid, &then);
-    int64_t used_ns = (int64_t)((now - then) & MASK) * 1000;
+    (void)cairn_table_find(used_us, (uint64_t)tracee->tid, &then);
+    if (((now - then) & USED_US_MASK) > USED_US_MASK / 2)
+        then = 0; /* a new thread has the number of one that ended */
+    int64_t used_ns = (int64_t)((now - then) & USED_US_MASK) * 1000;
     if (used_ns < sampler->period_ns / 2 ||
-        cairn_table_set(&sampler->used_us, (uint64_t)tracee->tid, now) < 0)
+        cairn_table_set(used_us, (uint64_t)tracee->tid, now) < 0)
         return 0;
     return used_ns;
 }

@@ -13,15 +13,22 @@
 #include "proc/ptrace.h"
 #include "sample/collect.h"
 
+/* What is known of the processes and threads. */
+struct cairn_ptrace_known {
+    struct cairn_spaces *spaces; /* borrowed */
+    struct cairn_table used_us;  /* tid -> CPU time at its last sample, or before the first one that
+                                    could come, in microseconds, mod 2^31 */
+};
+
 struct cairn_ptrace_sampler {
     struct cairn_tracer **tracers; /* one for each process that was named */
     size_t n;
     int64_t period_ns;
-    uint64_t next_ns;           /* when to look again */
-    struct cairn_table used_us; /* tid -> CPU time at its last sample, in microseconds, mod 2^31 */
-    uint64_t n_late;            /* times that a round came so late that one was left out */
-    uint8_t *stack;             /* the copy */
-    bool no_guests;             /* interpreters are not looked for */
+    uint64_t next_ns; /* when to look again */
+    struct cairn_ptrace_known *known;
+    uint64_t n_late; /* times that a round came so late that one was left out */
+    uint8_t *stack;  /* the copy */
+    bool no_guests;  /* interpreters are not looked for */
 };
 
 struct cairn_ptrace_opts {

@@ -159,6 +159,17 @@ at_least 90 "$(share ptrace.txt 'main;spin;spin_once')" "share of spin by ptrace
 at_least 80 "$(share pl.txt 'late_spin;spin')" "share of a later thread by ptrace"
 "$CAIRN" record --method=ptrace -o px.pb.gz -- ./prog exit 3 2>log || fail "ptrace exit" log
 has log "exit status 3" "exit status by ptrace"
+# CPU time from before the recording is in no sample.
+./prog spin 600 &
+old=$!
+cpu_ms() { awk '{ printf "%d", $1 / 1e6 }' /proc/$old/schedstat; }
+until [ "$(cpu_ms)" -ge 1000 ]; do sleep 0.1; done
+before=$(cpu_ms)
+"$CAIRN" record --method=ptrace -F 199 -d 0.3 -o old.pb.gz -p $old 2>log || fail "ptrace of a process" log
+most=$(($(cpu_ms) - before + 20)) # the kernel updates the time of a running thread at ticks
+kill $old
+"$CAIRN" convert --value cpu -o old.txt old.pb.gz 2>log || fail "ptrace of a process, its CPU time" log
+at_most $most "$(awk '{ sum += $NF } END { printf "%d", sum / 1e6 }' old.txt)" "ptrace of a process: CPU time in ms"
 
 # Where perf_event_open is refused, as in a container: ptrace for a command, said aloud; for a
 # process that runs, or on demand, a refusal that names the way out.
