@@ -89,6 +89,9 @@ void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snaps
 
 /* The names of DWARF's registers of a machine; NULL: it has no such register. */
 const char *cli_stack_reg_name(uint32_t machine, unsigned reg);
+/* The registers that are known: four a line, or as the object "registers". */
+void cli_stack_regs_text(struct cairn_buffer *out, const struct cairn_cursor_regs *regs);
+void cli_stack_regs_json(struct cairn_json *json, const struct cairn_cursor_regs *regs);
 
 /* What the core file says of its process and of what ended it: lines, or members of the open
  * object. */

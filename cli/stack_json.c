@@ -108,7 +108,7 @@ static void put_frame(struct cairn_json *json, const struct cairn_profile *profi
     cairn_json_close(json, '}');
 }
 
-static void put_regs(struct cairn_json *json, const struct cairn_cursor_regs *regs)
+void cli_stack_regs_json(struct cairn_json *json, const struct cairn_cursor_regs *regs)
 {
     cairn_json_open(json, "registers", '{');
     cairn_json_hex(json, "ip", regs->ip);
@@ -264,7 +264,7 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
             if (*thread.end_detail)
                 cairn_json_str(json, "end_detail", thread.end_detail);
             if (view->regs)
-                put_regs(json, &thread.regs);
+                cli_stack_regs_json(json, &thread.regs);
         }
         put_source(json,
                    &(struct cli_stack_source){snapshot, cairn_snapshot_frame, i, thread.n_frames},

@@ -102,7 +102,7 @@ static void put_head(struct cairn_buffer *out, const struct cairn_snapshot_threa
     cairn_buffer_char(out, '\n');
 }
 
-static void put_regs(struct cairn_buffer *out, const struct cairn_cursor_regs *regs)
+void cli_stack_regs_text(struct cairn_buffer *out, const struct cairn_cursor_regs *regs)
 {
     unsigned n = 0;
     cairn_buffer_printf(out, "  %-3s 0x%016" PRIx64, "ip", regs->ip);
@@ -330,7 +330,7 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
             continue;
         put_head(out, &thread);
         if (view->regs && thread.has_regs)
-            put_regs(out, &thread.regs);
+            cli_stack_regs_text(out, &thread.regs);
         const struct cli_stack_source source = {snapshot, cairn_snapshot_frame, i, thread.n_frames};
         put_source(out, &source, thread.n_guests > 0, thread.n_kernel, view);
         put_guests(out, snapshot, i, thread.n_guests);

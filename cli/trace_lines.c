@@ -153,6 +153,8 @@ static void put_json(struct cli_trace_lines *lines, const struct cairn_trace_eve
     }
     if (event->is_gone)
         cairn_json_bool(&json, "thread_exited", true);
+    if (event->has_regs)
+        cli_stack_regs_json(&json, &event->regs);
     if (!lines->no_stack)
         put_json_stack(&json, lines->trace, event);
     cairn_json_close(&json, '}');
@@ -176,7 +178,7 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event)
     } else {
         cairn_buffer_clear(&lines->now);
         put_call(&lines->now, event);
-        if (!lines->snapshot && lines->last.size == lines->now.size &&
+        if (!lines->snapshot && !event->has_regs && lines->last.size == lines->now.size &&
             lines->last_stack == event->stack &&
             memcmp(lines->last.data, lines->now.data, lines->now.size) == 0) {
             lines->n_again++;
@@ -191,6 +193,8 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event)
             cairn_buffer_char(&lines->out, '>');
         }
         cairn_buffer_char(&lines->out, '\n');
+        if (event->has_regs)
+            cli_stack_regs_text(&lines->out, &event->regs);
         if (!lines->no_stack)
             cli_trace_stack(&lines->out, lines->trace, event->stack, event->cut);
         if (lines->snapshot)

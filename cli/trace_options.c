@@ -28,6 +28,7 @@ enum {
     OPT_NO_STACK,
     OPT_USER_ONLY,
     OPT_KERNEL_ONLY,
+    OPT_REGS,
     OPT_ENTER_ONLY,
     OPT_SUMMARY,
     OPT_TOP,
@@ -93,6 +94,7 @@ const struct cli_option cli_trace_options[] = {
     [OPT_KERNEL_ONLY] = {"kernel-only", 0, NULL,
                          "of stacks the kernel's frames alone, of tracepoints and kprobes; user "
                          "memory is not read"},
+    [OPT_REGS] = {"regs", 0, NULL, "print the registers of the user side as the event began"},
     [OPT_ENTER_ONLY] = {"enter-only", 0, NULL,
                         "count calls as they begin: cheaper, without results and durations"},
     [OPT_SUMMARY] = {"summary", 0, NULL,
@@ -302,6 +304,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_USER_ONLY:
         trace->opts.user_only = 1;
         return true;
+    case OPT_REGS:
+        trace->opts.regs = 1;
+        return true;
     case OPT_KERNEL_ONLY:
         trace->opts.kernel_only = 1;
         return true;
@@ -397,6 +402,9 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "--top: expected stack, function or the name of a field");
     else if (opts->no_stack && trace->top && !is_by_field(trace))
         cli_args_wrong(args, "--top=%s needs stacks, and --no-stack leaves them out", trace->top);
+    else if (opts->regs && (trace->summary || trace->top || trace->whom.out))
+        cli_args_wrong(args, "--regs prints registers with each event, and --summary, --top and "
+                             "--output print none");
     else if (opts->kernel_only && (opts->user_only || opts->no_stack))
         cli_args_wrong(args, "--kernel-only, --user-only and --no-stack: one of them");
     else if (opts->timeline && !trace->whom.out)

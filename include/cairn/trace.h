@@ -16,6 +16,7 @@
 #include <cairn/api.h>
 #include <cairn/error.h>
 #include <cairn/profile.h>
+#include <cairn/regs.h>
 #include <cairn/unwind_end.h>
 
 #ifdef __cplusplus
@@ -47,8 +48,11 @@ struct cairn_trace_event {
     const char *result_text; /* as it is printed: "3</dev/null>", "-1 ENOENT" */
     uint32_t n_args;
     const char *arg_names[16], *arg_texts[16];
-    uint32_t stack;  /* for cairn_trace_frames(); 0: none */
-    const char *cut; /* why the stack ends early; "": it is whole */
+    uint32_t stack;                /* for cairn_trace_frames(); 0: none */
+    const char *cut;               /* why the stack ends early; "": it is whole */
+    int has_regs;                  /* 0: they were not asked for, or the thread has no user side */
+    struct cairn_cursor_regs regs; /* of the user side, as the event began; of a system call on
+                                      x86-64 rax is its number */
 };
 
 /* A nonzero answer ends the poll. */
@@ -95,6 +99,7 @@ struct cairn_trace_opts {
     int way;           /* enum cairn_trace_way */
     uint64_t every;    /* of all events each so manieth alone; 0, 1: all */
     uint32_t depth;    /* of stacks so many innermost frames; 0: all */
+    int regs;          /* nonzero: events have the registers of the user side */
     int kernel_only;   /* of stacks the kernel's frames alone: user memory is not read. All events
                           are tracepoints and probes of the kernel */
     const char *field; /* one of the events must have it, as a filter's field; NULL: none */

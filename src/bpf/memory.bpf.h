@@ -88,6 +88,15 @@ static __always_inline void take_accessor(struct bpf_perf_event_data *ctx,
     take_both(ctx, hit);
 }
 
+/* In the program's own code the event has them. */
+static __always_inline void keep_regs_of_event(struct bpf_perf_event_data *ctx, struct hit *hit)
+{
+    if (is_user(MODE_OF(&ctx->regs)))
+        keep_regs(&ctx->regs, hit->of);
+    else
+        keep_entered_regs(hit->task, hit->of);
+}
+
 SEC("perf_event")
 int cairn_trace_memory(struct bpf_perf_event_data *ctx)
 {
@@ -104,6 +113,7 @@ int cairn_trace_memory(struct bpf_perf_event_data *ctx)
     take_values(at, number, &hit);
     if (!judge_hit(&hit))
         return 0;
+    keep_regs_of_event(ctx, &hit);
     if (!cairn_trace_no_stack)
         take_accessor(ctx, at, &hit);
     end_hit(&hit);
@@ -121,6 +131,7 @@ int cairn_trace_fault(struct bpf_perf_event_data *ctx)
     hit.of->args[CAIRN_MEMORY_ADDRESS] = ctx->addr;
     if (!judge_hit(&hit))
         return 0;
+    keep_regs_of_event(ctx, &hit);
     if (!cairn_trace_no_stack && is_user(MODE_OF(&ctx->regs)) && !is_user_32(MODE_OF(&ctx->regs)))
         take_stack(hit.cpu, hit.task, &ctx->regs, 0, hit.of, hit.stats);
     else

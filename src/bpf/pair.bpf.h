@@ -174,6 +174,10 @@ static __always_inline int take_begin(bpf_user_pt_regs_t *regs, int is_kernel)
     if (!level || !levels)
         return 0;
     if (is_kernel)
+        keep_entered_regs(hit.task, hit.of);
+    else
+        keep_regs(regs, hit.of);
+    if (is_kernel)
         take_both(regs, &hit);
     else if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);

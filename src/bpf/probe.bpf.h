@@ -123,6 +123,7 @@ int cairn_trace_uprobe(bpf_user_pt_regs_t *regs)
     struct hit hit = {};
     if (!begin_function(regs, &hit))
         return 0;
+    keep_regs(regs, hit.of);
     if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
     take_pointed(&hit, 0);
@@ -136,6 +137,7 @@ int cairn_trace_kprobe(bpf_user_pt_regs_t *regs)
     struct hit hit = {};
     if (!begin_function(regs, &hit))
         return 0;
+    keep_entered_regs(hit.task, hit.of);
     take_both(regs, &hit);
     take_pointed(&hit, 1);
     end_hit(&hit);
@@ -163,6 +165,7 @@ int cairn_trace_point(void *ctx)
     __builtin_memset(hit.of->args, 0, sizeof hit.of->args);
     if (!judge_hit(&hit))
         return 0;
+    keep_entered_regs(hit.task, hit.of);
     take_both(ctx, &hit);
     if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
         take_record(ctx, &hit);

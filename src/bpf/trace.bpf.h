@@ -19,6 +19,7 @@ const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an ev
 const volatile __u64 cairn_trace_limit = 0;      /* events that cross a second, of each CPU */
 const volatile __u64 cairn_trace_max = 0;        /* no more events than that; 0: no bound */
 
+const volatile __u32 cairn_trace_regs = 0;  /* events have the registers of the user side */
 const volatile __u64 cairn_trace_every = 0; /* report every Nth event; 0 or 1: all */
 
 __u32 cairn_trace_epoch = 0; /* another one when mappings have changed */
@@ -307,6 +308,18 @@ static __always_inline int send(const struct cairn_bpf_call *call,
                                 const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
                                 int has_ret, int is_gone)
 {
+    if (cairn_trace_regs) {
+        struct cairn_bpf_regs_event *all = bpf_ringbuf_reserve(&ring, sizeof *all, 0);
+        if (!all)
+            return -1;
+        fill_event(&all->more.event, of, ret, now_ns, has_ret, is_gone);
+        all->more.event.has_payload = 1;
+        all->more.event.has_regs = of->has_regs ? CAIRN_TRACE_HAS_REGS : CAIRN_TRACE_LACKS_REGS;
+        __builtin_memcpy(&all->more.payload, &of->payload, sizeof all->more.payload);
+        __builtin_memcpy(all->regs, of->regs, sizeof all->regs);
+        bpf_ringbuf_submit(all, wake_flags(now_ns));
+        return 0;
+    }
     if (!call->text[0] && !call->data && !call->record_bytes) {
         struct cairn_bpf_event *event = bpf_ringbuf_reserve(&ring, sizeof *event, 0);
         if (!event)
@@ -510,6 +523,33 @@ static __always_inline void set_row(struct cairn_bpf_pending *of, struct task_st
         bpf_get_current_comm(of->comm, sizeof of->comm);
 }
 
+_Static_assert(sizeof(bpf_user_pt_regs_t) <= CAIRN_TRACE_USER_WORDS * 8, "the registers fit");
+
+/* The registers where a program's own code was hit, or calls the kernel. */
+static __always_inline void keep_regs(const bpf_user_pt_regs_t *regs, struct cairn_bpf_pending *of)
+{
+    if (!cairn_trace_regs)
+        return;
+    __builtin_memcpy(of->regs, regs, sizeof *regs);
+    of->has_regs = 1;
+}
+
+/* The same where the kernel's code was hit: those that the thread has entered the kernel with. */
+static __always_inline void keep_entered_regs(struct task_struct *task,
+                                              struct cairn_bpf_pending *of)
+{
+    if (!cairn_trace_regs)
+        return;
+    of->has_regs = 0;
+    if (!task->mm)
+        return;
+    bpf_user_pt_regs_t *kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
+    if (!kept || bpf_probe_read_kernel(of->regs, sizeof *kept, kept))
+        return;
+    __u64 mode = MODE_OF((bpf_user_pt_regs_t *)of->regs);
+    of->has_regs = is_user(mode) != 0;
+}
+
 /* A call that begins, with its stack; where it is not reported yet, it is stored with the thread.
  */
 static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
@@ -534,6 +574,7 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
         stats->n_filtered++;
         return;
     }
+    keep_regs(regs, of);
     if (!cairn_trace_no_stack)
         take_stack(cpu, task, regs, is_compat, of, stats);
     of->payload.n_text[0] = of->payload.n_text[1] = of->payload.n_data = 0;

@@ -148,6 +148,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     program->rodata->cairn_trace_tid = opts->tid;
     program->rodata->cairn_trace_self = (uint32_t)getpid();
     program->rodata->cairn_trace_no_stack = opts->no_stack;
+    program->rodata->cairn_trace_regs = opts->regs;
     program->rodata->cairn_trace_user_only = opts->user_only;
     program->rodata->cairn_trace_kernel_only = opts->kernel_only;
     for (size_t i = 0; i < opts->n_probes; i++)

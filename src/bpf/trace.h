@@ -154,7 +154,8 @@ enum cairn_trace_operand {
 
 enum {
     CAIRN_TRACE_REG_WORDS = 64, /* a power of two, and more than a CPU has */
-    CAIRN_TRACE_NO_REG = 63     /* a word that is 0 */
+    CAIRN_TRACE_NO_REG = 63,    /* a word that is 0 */
+    CAIRN_TRACE_USER_WORDS = 36 /* of struct pt_regs, as user space knows it: aarch64 has 34 */
 };
 
 enum cairn_trace_extend { /* what counts of an index */
@@ -247,7 +248,8 @@ struct cairn_bpf_event {
     __u8 has_ret, is_gone; /* is_gone: the thread exited in the call */
     __u8 has_payload;
     __u8 late; /* a bit for each argument: what it points to was read later, and may be newer */
-    __u8 reserved[4];
+    __u8 has_regs;
+    __u8 reserved[3];
 };
 
 /* Behind an event with has_payload. */
@@ -263,6 +265,14 @@ struct cairn_bpf_payload_event {
     struct cairn_bpf_payload payload;
 };
 
+enum { CAIRN_TRACE_HAS_REGS = 1, CAIRN_TRACE_LACKS_REGS }; /* the message has space for them */
+
+/* A message with has_regs. */
+struct cairn_bpf_regs_event {
+    struct cairn_bpf_payload_event more;
+    __u64 regs[CAIRN_TRACE_USER_WORDS]; /* of the user side: struct pt_regs as the kernel has it */
+};
+
 /* A thread's call that has begun. */
 struct cairn_bpf_pending {
     __u64 start_ns; /* 0: none */
@@ -272,6 +282,8 @@ struct cairn_bpf_pending {
     __u64 args[CAIRN_TRACE_ARG_SLOTS];
     char comm[16];
     struct cairn_bpf_payload payload;
+    __u64 regs[CAIRN_TRACE_USER_WORDS]; /* as of a message */
+    __u32 has_regs, reserved2;
     /* Local variables that do not fit on a program's stack (walk.h). */
     __s64 ret; /* what terms are compared with, and the duration, ns */
     __u64 ns;

@@ -93,6 +93,7 @@ struct cairn_trace_programs_opts {
     bool no_inherit; /* not what targets start */
     bool no_stack;
     bool user_only;      /* no frames of the kernel, at its probes and tracepoints */
+    bool regs;           /* events have the registers of the user side */
     bool kernel_only;    /* no others; all probes are in the kernel */
     bool enter_only;     /* calls are counted as they begin: no result, no duration */
     uint32_t tid;        /* of the targets this thread alone; 0: all */

@@ -113,6 +113,7 @@ int cairn_trace_usdt(bpf_user_pt_regs_t *regs)
     }
     if (!judge_hit(&hit))
         return 0;
+    keep_regs(regs, hit.of);
     if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
     take_pointed(&hit, 0);

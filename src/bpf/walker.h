@@ -74,6 +74,8 @@ static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stac
     size_t words = (size_t)stack->n + stack->n_kernel + (stack->copied ? CAIRN_BPF_COPY_REGS : 0);
     if (stack->what == CAIRN_BPF_SLEPT)
         return sizeof(struct cairn_bpf_slept);
+    if (stack->what == CAIRN_BPF_EVENT && ((const struct cairn_bpf_event *)stack)->has_regs)
+        return sizeof(struct cairn_bpf_regs_event);
     if (stack->what == CAIRN_BPF_EVENT)
         return ((const struct cairn_bpf_event *)stack)->has_payload
                    ? sizeof(struct cairn_bpf_payload_event)

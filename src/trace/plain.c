@@ -71,6 +71,8 @@ static int begin_event(struct cairn_plain *plain, const struct cairn_call_thread
         return CAIRN_OK;
     }
     pending->is_event = true;
+    pending->has_regs =
+        plain->wants_regs && cairn_plain_stacks_regs(&plain->stacks, thread->tid, &pending->regs);
     if (plain->no_stack)
         pending->stack = (struct cairn_collected){.pid = thread->pid, .tid = thread->tid};
     else
@@ -134,7 +136,7 @@ static int on_leave(void *ctx, struct cairn_call_thread *thread,
 static int report(struct cairn_plain *plain, struct cairn_plain_pending *pending)
 {
     pending->is_event = pending->is_complete = false;
-    return plain->on_event(plain->event_ctx, &pending->event.event, &pending->stack);
+    return plain->on_event(plain->event_ctx, pending);
 }
 
 static int on_resumed(void *ctx, struct cairn_call_thread *thread)

@@ -13,11 +13,11 @@
 #include "bpf/trace.h"
 #include "proc/call_stops.h"
 #include "sample/sampler_state.h"
+#include "trace/plain_event.h"
 #include "trace/plain_stack.h"
 #include "trace/spec.h"
 
-typedef int (*cairn_plain_fn)(void *ctx, const struct cairn_bpf_event *event,
-                              const struct cairn_collected *stack);
+typedef int (*cairn_plain_fn)(void *ctx, const struct cairn_plain_pending *call);
 
 struct cairn_plain {
     struct cairn_call_filter filter;
@@ -26,7 +26,7 @@ struct cairn_plain {
     struct cairn_sampler *sampler; /* borrowed, as the next one */
     const struct cairn_spec *spec;
     struct cairn_plain_stacks stacks;
-    bool no_stack, enter_only;
+    bool no_stack, enter_only, wants_regs;
     bool wants_texts;        /* what arguments point to is printed, or in a filter */
     bool is_quiet;           /* no event is reported as it comes, and so none is named */
     int tid;                 /* this thread alone; 0: all */

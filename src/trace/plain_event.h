@@ -3,6 +3,8 @@
 #ifndef CAIRN_TRACE_PLAIN_EVENT_H
 #define CAIRN_TRACE_PLAIN_EVENT_H
 
+#include <cairn/regs.h>
+
 #include "bpf/trace.h"
 #include "proc/call_stops.h"
 #include "sample/collect.h"
@@ -11,6 +13,8 @@
 /* What is kept of a thread, and of the call that it is in. */
 struct cairn_plain_pending {
     struct cairn_bpf_payload_event event;
+    struct cairn_cursor_regs regs;
+    bool has_regs;
     struct cairn_collected stack;
     bool is_event;      /* the call is traced */
     bool is_complete;   /* it is to be reported */

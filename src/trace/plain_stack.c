@@ -104,6 +104,15 @@ static bool read_regs(struct cairn_plain_stacks *stacks, int tid)
            cairn_target_regs((struct cairn_span){raw, size}, false, &stacks->regs);
 }
 
+bool cairn_plain_stacks_regs(struct cairn_plain_stacks *stacks, int tid,
+                             struct cairn_cursor_regs *ret_regs)
+{
+    if (!read_regs(stacks, tid))
+        return false;
+    *ret_regs = stacks->regs;
+    return true;
+}
+
 /* The first of WAYS. */
 static struct cairn_plain_memo *slot_of(struct cairn_plain_stacks *stacks, uint64_t version)
 {

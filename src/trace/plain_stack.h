@@ -49,4 +49,8 @@ int cairn_plain_stacks_catch(struct cairn_plain_stacks *stacks, int pid, int tid
 /* Reads memory of a stopped thread, from the front on; returns how many bytes came. */
 size_t cairn_plain_read(int tid, uint64_t va, void *to, size_t size);
 
+/* The registers of a stopped thread; false: it is gone. */
+bool cairn_plain_stacks_regs(struct cairn_plain_stacks *stacks, int tid,
+                             struct cairn_cursor_regs *ret_regs);
+
 #endif /* CAIRN_TRACE_PLAIN_STACK_H */

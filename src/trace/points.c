@@ -150,7 +150,7 @@ int cairn_points_open(struct cairn_points *points, const struct cairn_sampler_op
     points->is_machine = whom->all_processes || whom->cgroup;
     points->user_only = whom->user_only != 0;
     points->perf.items = points->items;
-    points->perf.no_stacks = points->no_stack || points->kernel_only;
+    points->perf.no_stacks = (points->no_stack || points->kernel_only) && !points->wants_regs;
     points->perf.on_record = cairn_points_take;
     points->perf.ctx = points;
     points->filters = cairn_alloc(CAIRN_TRACE_PROBES + 2, sizeof *points->filters);

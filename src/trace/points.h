@@ -18,7 +18,7 @@
 struct cairn_points {
     const struct cairn_spec *spec;
     struct cairn_sampler *sampler; /* borrowed, as the spec */
-    bool no_stack, enter_only, user_only, kernel_only;
+    bool no_stack, enter_only, user_only, kernel_only, wants_regs;
     bool wants_texts;        /* what arguments point to is printed, or in a filter */
     bool is_machine;         /* whole CPUs: who traces is left out */
     bool user_filters;       /* a filter that the kernel could not be given */

@@ -133,7 +133,7 @@ static int report(struct cairn_points *points, struct cairn_plain_pending *call)
     call->is_event = false;
     if (points->is_over)
         return CAIRN_OK;
-    int code = points->on_event(points->event_ctx, &call->event.event, &call->stack);
+    int code = points->on_event(points->event_ctx, call);
     points->is_over = code > 0;
     return code > 0 ? CAIRN_OK : code;
 }
@@ -172,6 +172,9 @@ static int begin(struct cairn_points *points, const struct cairn_perf_record *re
     event->cpu = cpu;
     *ret_holds = cairn_plain_holds(call, &points->spec->calls[row], false);
     points->n_filtered += !*ret_holds;
+    call->has_regs = points->wants_regs && record->regs.known;
+    if (call->has_regs)
+        call->regs = record->regs;
     return *ret_holds ? take_stack(points, record, call) : CAIRN_OK;
 }
 

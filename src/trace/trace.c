@@ -5,6 +5,7 @@
  *     spec ─► programs ─┬─► stacks, events ─► decode, filter ─► report
  *                       └─► sums ──────────────────────────────► rows ─► profile
  */
+#include <elf.h>
 #include <signal.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bpf/cpu.h"
+#include "target/regs.h"
 #include "trace/timeline.h"
 #include "trace/trace_state.h"
 
@@ -68,6 +71,13 @@ static int report(struct cairn_trace *t, const struct cairn_bpf_event *event,
     shown.time_ns = event->start_ns + t->sampler->collect.to_real_ns;
     shown.stack = stack->stack;
     shown.cut = cairn_strings_get(&raw->strings, stack->cut);
+    shown.has_regs = t->has_regs;
+    if (t->has_regs)
+        shown.regs = t->regs;
+    /* the kernel has put an error there already */
+    if (t->has_regs && event->row < CAIRN_TRACE_CALLS &&
+        (t->regs.machine == EM_X86_64 || t->regs.machine == EM_386))
+        shown.regs.reg[0] = event->row % CAIRN_TRACE_NUMBERS;
     int code =
         t->opts.timeline ? cairn_timeline_add(&t->sampler->collect, &shown, stack) : CAIRN_OK;
     t->stats.n_kept += t->opts.timeline && code == CAIRN_OK;
@@ -100,10 +110,9 @@ static bool is_nth(struct cairn_trace *t)
     return t->opts.every <= 1 || t->n_held++ % t->opts.every == 0;
 }
 
-static int on_event(void *ctx, const struct cairn_bpf_event *event,
-                    const struct cairn_collected *found)
+static int take_event(struct cairn_trace *t, const struct cairn_bpf_event *event,
+                      const struct cairn_collected *found)
 {
-    struct cairn_trace *t = ctx;
     struct cairn_trace_filter_subject subject;
     if (event->row >= CAIRN_TRACE_ROWS || !t->spec.calls[event->row].is_wanted)
         return CAIRN_OK;
@@ -127,6 +136,28 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
         t->n_crossed++;
     }
     return may_report(t, event->stack.time_ns) ? report(t, event, stack) : CAIRN_OK;
+}
+
+_Static_assert((int)CAIRN_TRACE_USER_WORDS == (int)CAIRN_BPF_REG_WORDS, "one size");
+
+/* As the kernel copied them; false: it had none. */
+static bool read_regs(const struct cairn_bpf_event *event, struct cairn_cursor_regs *ret_regs)
+{
+    uint8_t raw[CAIRN_BPF_PRSTATUS_MAX];
+    uint64_t words[CAIRN_BPF_REG_WORDS];
+    if (event->has_regs != CAIRN_TRACE_HAS_REGS)
+        return false;
+    memcpy(words, ((const struct cairn_bpf_regs_event *)event)->regs, sizeof words);
+    const size_t size = cairn_bpf_prstatus(words, raw);
+    return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
+}
+
+static int on_event(void *ctx, const struct cairn_bpf_event *event,
+                    const struct cairn_collected *found)
+{
+    struct cairn_trace *t = ctx;
+    t->has_regs = read_regs(event, &t->regs);
+    return take_event(t, event, found);
 }
 
 /* False: the stack has not come yet. */
@@ -284,6 +315,7 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
                                                        .probes = t->places.items,
                                                        .n_probes = t->places.n,
                                                        .user_only = t->opts.user_only != 0,
+                                                       .regs = t->opts.regs != 0,
                                                        .kernel_only = t->opts.kernel_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
@@ -314,11 +346,12 @@ static bool can_be_plain(const struct cairn_trace *t)
 }
 
 /* Events beyond the bound are not waited for. */
-static int on_plain_event(void *ctx, const struct cairn_bpf_event *event,
-                          const struct cairn_collected *stack)
+static int on_plain_event(void *ctx, const struct cairn_plain_pending *call)
 {
     struct cairn_trace *t = ctx;
-    int code = on_event(t, event, stack);
+    t->has_regs = call->has_regs;
+    t->regs = call->regs;
+    int code = take_event(t, &call->event.event, &call->stack);
     return code == CAIRN_OK && (t->answer || has_all(t)) ? 2 : code;
 }
 
@@ -362,6 +395,7 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     t->plain->spec = &t->spec;
     t->plain->no_stack = t->opts.no_stack;
     t->plain->enter_only = t->opts.enter_only;
+    t->plain->wants_regs = t->opts.regs;
     t->plain->tid = t->opts.tid;
     t->plain->on_event = on_plain_event;
     t->plain->event_ctx = t;
@@ -384,6 +418,7 @@ static int open_points(struct cairn_trace *t, struct cairn_err *err)
     t->points->no_stack = t->opts.no_stack;
     t->points->kernel_only = t->opts.kernel_only;
     t->points->enter_only = t->opts.enter_only;
+    t->points->wants_regs = t->opts.regs;
     t->points->tid = t->opts.tid;
     t->points->on_event = on_plain_event;
     t->points->event_ctx = t;

@@ -28,6 +28,8 @@ struct cairn_trace {
     uint64_t n_rest_filtered, n_each;
     uint64_t n_held; /* events that passed a filter that is evaluated here */
     struct cairn_depth depth;
+    struct cairn_cursor_regs regs; /* of the event that is taken */
+    bool has_regs;
     uint64_t slice_ns, left;
     uint64_t turn_ns; /* when sums were taken last */
     struct cairn_places places;
