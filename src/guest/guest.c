@@ -10,15 +10,18 @@
 static const struct cairn_guest *const guests[] = {&cairn_guest_lua, &cairn_guest_luajit};
 enum { N_GUESTS = sizeof guests / sizeof *guests };
 
-void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file)
+_Static_assert((int)N_GUESTS <= (int)CAIRN_GUEST_OF_FILE_MAX, "a file may have each of them");
+
+size_t cairn_guest_look(const struct cairn_elf *elf,
+                        struct cairn_guest_file ret_files[CAIRN_GUEST_OF_FILE_MAX])
 {
-    *ret_file = (struct cairn_guest_file){.state_reg = CAIRN_GUEST_NO_REG};
+    size_t n = 0;
     for (size_t i = 0; i < N_GUESTS; i++) {
-        if (guests[i]->look(elf, ret_file)) {
-            ret_file->guest = guests[i];
-            return;
-        }
+        ret_files[n] = (struct cairn_guest_file){.state_reg = CAIRN_GUEST_NO_REG};
+        if (guests[i]->look(elf, &ret_files[n]))
+            ret_files[n++].guest = guests[i];
     }
+    return n;
 }
 
 void cairn_guest_file_done(struct cairn_guest_file *file)

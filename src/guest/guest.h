@@ -2,7 +2,7 @@
 /*
  * Guest: an interpreter that runs inside a native process. Bytes in, answers out:
  *
- *     a module's file ─────────► cairn_guest_file    is there an interpreter, and where is its loop
+ *     a module's file ─────────► cairn_guest_file    which interpreters are there, and their loops
  *     native frames, memory ───► frames and states   what each state of the interpreter runs
  *     places of the frames ────► weave.h             native and guest frames as one list
  *
@@ -36,6 +36,7 @@ enum {
     CAIRN_GUEST_STATES_MAX = 256,     /* of one thread */
     CAIRN_GUEST_LOOKS_MAX = 1 << 24,  /* at native frames, in search of functions, in one read */
     CAIRN_GUEST_RESTING_BYTES = 128,  /* of a state */
+    CAIRN_GUEST_OF_FILE_MAX = 4,      /* interpreters in one file */
     CAIRN_GUEST_NAME_MAX = 1024       /* bytes of a name or of a chunk's name; the rest is cut */
 };
 
@@ -43,15 +44,15 @@ struct cairn_guest;
 
 /* The interpreter in a module's file. */
 struct cairn_guest_file {
-    const struct cairn_guest *guest; /* NULL: no interpreter is in it */
-    char version[24];                /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
-    uint64_t loop, loop_end;         /* vaddrs: code of the loop that runs byte code, all of the
+    const struct cairn_guest *guest;
+    char version[24];        /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
+    uint64_t loop, loop_end; /* vaddrs: code of the loop that runs byte code, all of the
                                         assembler for LuaJIT; equal: not found */
-    uint8_t state_reg;               /* DWARF's number of the register that holds the state there;
+    uint8_t state_reg;       /* DWARF's number of the register that holds the state there;
                                         CAIRN_GUEST_NO_REG: not known */
-    struct cairn_own own;            /* its functions, once cairn_own_find() was asked */
-    uint32_t variant;                /* the guest's own: which of its layouts, if it is known */
-    const char *unread;              /* the reason why its frames cannot be read; it has no loop
+    struct cairn_own own;    /* its functions, once cairn_own_find() was asked */
+    uint32_t variant;        /* the guest's own: which of its layouts, if it is known */
+    const char *unread;      /* the reason why its frames cannot be read; it has no loop
                                         then. NULL: none is known. Static text. */
 };
 
@@ -207,9 +208,10 @@ struct cairn_guest {
 
 extern const struct cairn_guest cairn_guest_lua, cairn_guest_luajit;
 
-/* What is in a file; `ret_file->guest` is NULL for most. Takes some milliseconds for a file that
- * has the text of an interpreter in it, microseconds for others. */
-void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
+/* The interpreters in a file, one of each kind; returns how many, 0 for most files. Takes some
+ * milliseconds for a file that has the text of an interpreter in it, microseconds for others. */
+size_t cairn_guest_look(const struct cairn_elf *elf,
+                        struct cairn_guest_file ret_files[CAIRN_GUEST_OF_FILE_MAX]);
 void cairn_guest_file_done(struct cairn_guest_file *file);
 
 /* Are a frame's callee-saved registers wanted, for its `ip` (as above) lies in the loop? */

@@ -14,13 +14,9 @@ void cairn_guest_looks_done(struct cairn_guest_looks *looks)
 static bool has_interpreter(struct cairn_span image)
 {
     struct cairn_elf elf;
-    struct cairn_guest_file file;
-    if (!image.size || cairn_elf_open(image, &elf, NULL) < 0)
-        return false;
-    cairn_guest_look(&elf, &file);
-    bool has = file.guest != NULL;
-    cairn_guest_file_done(&file);
-    return has;
+    struct cairn_guest_file files[CAIRN_GUEST_OF_FILE_MAX];
+    return image.size && cairn_elf_open(image, &elf, NULL) == CAIRN_OK &&
+           cairn_guest_look(&elf, files) > 0;
 }
 
 /* Has one of the process's files an interpreter in it? CAIRN_E_NOMEM. */

@@ -10,13 +10,15 @@ enum { MODULES_MAX = 4096 };
 
 struct cairn_guest_known_file {
     const struct cairn_space_module *module;
-    struct cairn_guest_file file;
+    struct cairn_guest_file files[CAIRN_GUEST_OF_FILE_MAX];
+    size_t n;
 };
 
 static void forget_modules(struct cairn_target_guests *guests)
 {
     for (size_t i = 0; i < guests->n_files; i++) {
-        cairn_guest_file_done(&guests->files[i]->file);
+        for (size_t k = 0; k < guests->files[i]->n; k++)
+            cairn_guest_file_done(&guests->files[i]->files[k]);
         cairn_free(guests->files[i]);
     }
     guests->n_files = guests->n_modules = 0;
@@ -51,24 +53,28 @@ void cairn_target_guests_done(struct cairn_target_guests *guests)
     *guests = (struct cairn_target_guests){0};
 }
 
-static int find_own(struct cairn_target_guests *guests, struct cairn_guest_known_file *known)
+static int find_own(struct cairn_target_guests *guests, const struct cairn_space_module *module,
+                    struct cairn_guest_file *file)
 {
-    const struct cairn_guest_file *file = &known->file;
-    if (!file->guest || !cairn_guest_has_loop(file))
+    if (file->unread)
+        cairn_log(CAIRN_LOG_WARNING, "%s: its functions are not shown: %s", file->version,
+                  file->unread);
+    if (!cairn_guest_has_loop(file))
         return CAIRN_OK;
     const struct cairn_registry *registry =
-        cairn_target_guest_names_registry(&guests->names, known->module);
-    return registry ? cairn_own_find(&known->module->elf, file->loop, registry, &known->file.own)
+        cairn_target_guest_names_registry(&guests->names, module);
+    return registry ? cairn_own_find(&module->elf, file->loop, registry, &file->own)
                     : CAIRN_E_NOMEM;
 }
 
 /* NULL: memory is gone. */
-static const struct cairn_guest_file *file_of(struct cairn_target_guests *guests,
-                                              const struct cairn_space_module *module)
+static const struct cairn_guest_known_file *known_of(struct cairn_target_guests *guests,
+                                                     const struct cairn_space_module *module)
 {
+    int code = CAIRN_OK;
     for (size_t i = 0; i < guests->n_files; i++)
         if (guests->files[i]->module == module)
-            return &guests->files[i]->file;
+            return guests->files[i];
     struct cairn_guest_known_file *known = cairn_alloc(1, sizeof *known);
     if (!known || cairn_grow((void **)&guests->files, &guests->cap_files, guests->n_files + 1,
                              sizeof(void *)) < 0) {
@@ -76,24 +82,18 @@ static const struct cairn_guest_file *file_of(struct cairn_target_guests *guests
         return NULL;
     }
     known->module = module;
-    cairn_guest_look(&module->elf, &known->file);
-    if (known->file.unread)
-        cairn_log(CAIRN_LOG_WARNING, "%s: its functions are not shown: %s", known->file.version,
-                  known->file.unread);
+    known->n = cairn_guest_look(&module->elf, known->files);
     guests->files[guests->n_files++] = known;
-    return find_own(guests, known) == CAIRN_OK ? &known->file : NULL;
+    for (size_t i = 0; i < known->n && code == CAIRN_OK; i++)
+        code = find_own(guests, module, &known->files[i]);
+    return code == CAIRN_OK ? known : NULL;
 }
 
-/* Of guests->modules; CAIRN_GUEST_NONE: no interpreter is in it. CAIRN_E_NOMEM. */
-static int number_of(struct cairn_target_guests *guests, const struct cairn_space_module *module,
+/* Of guests->modules; CAIRN_GUEST_NONE: there are too many. CAIRN_E_NOMEM. */
+static int number_of(struct cairn_target_guests *guests, const struct cairn_guest_file *file,
                      uint64_t bias, uint32_t *ret_number)
 {
-    const struct cairn_guest_file *file = file_of(guests, module);
     *ret_number = CAIRN_GUEST_NONE;
-    if (!file)
-        return CAIRN_E_NOMEM;
-    if (!file->guest)
-        return CAIRN_OK;
     for (size_t i = 0; i < guests->n_modules; i++)
         if (guests->modules[i].file == file && guests->modules[i].bias == bias)
             return *ret_number = (uint32_t)i, CAIRN_OK;
@@ -105,6 +105,31 @@ static int number_of(struct cairn_target_guests *guests, const struct cairn_spac
     *ret_number = (uint32_t)guests->n_modules;
     guests->modules[guests->n_modules++] = (struct cairn_guest_module){file, bias};
     return CAIRN_OK;
+}
+
+/* Whose code is at `vaddr`: one of several interpreters in a file. */
+static bool is_of(const struct cairn_guest_file *file, uint64_t vaddr)
+{
+    return vaddr - file->loop < file->loop_end - file->loop || cairn_own_has(&file->own, vaddr);
+}
+
+/* Of guests->modules, the interpreter in the module that has the code at `ip`, or the first one;
+ * CAIRN_GUEST_NONE: no interpreter is in it. CAIRN_E_NOMEM. */
+static int find_module(struct cairn_target_guests *guests, const struct cairn_space_module *module,
+                       uint64_t bias, uint64_t ip, uint32_t *ret_number)
+{
+    const struct cairn_guest_known_file *known = known_of(guests, module);
+    int code = known ? CAIRN_OK : CAIRN_E_NOMEM;
+    bool is_found = false;
+    *ret_number = CAIRN_GUEST_NONE;
+    for (size_t i = 0; code == CAIRN_OK && i < known->n; i++) {
+        uint32_t number;
+        code = number_of(guests, &known->files[i], bias, &number);
+        if (i == 0 || (!is_found && is_of(&known->files[i], ip - bias)))
+            *ret_number = number;
+        is_found |= is_of(&known->files[i], ip - bias);
+    }
+    return code;
 }
 
 int cairn_target_guests_load(struct cairn_target_guests *guests)
@@ -122,7 +147,7 @@ int cairn_target_guests_load(struct cairn_target_guests *guests)
         const struct cairn_space_place *place = cairn_space_at(space, va);
         uint32_t number;
         if (place && place->module && place->module->usable)
-            code = number_of(guests, place->module, place->bias, &number);
+            code = find_module(guests, place->module, place->bias, va, &number);
         if (place && place->region.end > va)
             va = place->region.end;
         else
@@ -164,7 +189,7 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
         cairn_lookup_address(frame.ip, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
     const struct cairn_space_module *of = cairn_cursor_module(cursor, &bias);
     if (of)
-        code = number_of(guests, of, bias, &module);
+        code = find_module(guests, of, bias, ip, &module);
     bool is_made = !of && !frame.path; /* code that something made */
     if (code == CAIRN_OK && is_made)
         code = cairn_target_guests_load(guests);

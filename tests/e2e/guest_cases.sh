@@ -191,5 +191,38 @@ hosted "5.1 in C++" /usr/include/lua5.1 'liblua5.1-c++.a' -lstdc++
 hosted "5.4 in C++" /usr/include/lua5.4 'liblua5.4-c++.a' -lstdc++
 hosted "5.3" /usr/include/lua5.3 'liblua5.3.a'
 
+# part NAME HEADERS LIBRARY: an object file with the interpreter in it, whose symbols are its own.
+part() {
+    local library
+    library=$(find /usr/lib -name "$3" 2>/dev/null | head -1)
+    if [ ! -d "$2" ] || [ -z "$library" ]; then
+        skip "two interpreters in one file" "$3 is not installed"
+        return 1
+    fi
+    $cc -O2 -fPIC -I"$2" -DPART="$1" -c -o part.o "$SRC/tests/e2e/guest_both.c" 2>cc.log &&
+        ld -r -o "$1.o" part.o "$library" 2>cc.log && objcopy --keep-global-symbol="$1" "$1.o" 2>cc.log && return
+    fail "$3 as a part of a host" cc.log
+    return 1
+}
+cat >outer.lua <<'EOF'
+local function burn(k) local x = 0 for i = 1, k do x = (x * 3 + i) % 1003 end return x end
+local function calls() inner() burn(20000) end
+while true do calls() end
+EOF
+cat >inner.lua <<'EOF'
+local function floors(k) local x = 0 for i = 1, k do x = (x * 3 + i) % 1003 end return x end
+local function other() for i = 1, 20 do floors(1000) end end
+other()
+EOF
+if [ "$(uname -m)" != x86_64 ]; then
+    skip "two interpreters in one file" "LuaJIT is read on x86-64"
+elif part both_outer /usr/include/lua5.4 liblua5.4.a && part both_inner /usr/include/luajit-2.1 'libluajit-5.1.a'; then
+    $cc -O2 -o server "$SRC/tests/e2e/guest_both.c" both_outer.o both_inner.o -lm -ldl 2>cc.log ||
+        fail "two interpreters in one file" cc.log
+    strip server
+    recorded "two interpreters in one file" ';calls;(.*;other;floors|burn)' 90 ./server
+    recorded "two interpreters in one file: one inside the other" ';main chunk;calls;.*;main chunk;other;floors' 5 ./server
+fi
+
 [ "$any" ] || { echo "skipped: no version of Lua is installed"; exit 77; }
 finish "hard cases: $n_checks checks"

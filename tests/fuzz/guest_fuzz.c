@@ -133,16 +133,19 @@ static void read_states(struct world *world, const uint8_t *data)
 static void look(struct cairn_span bytes)
 {
     struct cairn_elf elf;
-    struct cairn_guest_file file;
+    struct cairn_guest_file files[CAIRN_GUEST_OF_FILE_MAX];
     if (cairn_elf_open(bytes, &elf, NULL) < 0)
         return;
     struct cairn_registry registry;
-    cairn_guest_look(&elf, &file);
-    if (cairn_registry_make(&elf, &registry) == CAIRN_OK)
-        (void)cairn_own_find(&elf, file.loop, &registry, &file.own);
+    size_t n = cairn_guest_look(&elf, files);
+    int code = cairn_registry_make(&elf, &registry);
+    for (size_t i = 0; i < n; i++) {
+        if (code == CAIRN_OK)
+            (void)cairn_own_find(&elf, files[i].loop, &registry, &files[i].own);
+        sink += files[i].loop + files[i].own.n;
+        cairn_guest_file_done(&files[i]);
+    }
     cairn_registry_done(&registry);
-    sink += file.loop + file.own.n;
-    cairn_guest_file_done(&file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
