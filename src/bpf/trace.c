@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "bpf/cpu.h"
 #include "bpf/load.h"
 #include "bpf/places.h"
 #include "bpf/trace_programs.h"
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
+#include "target/regs.h"
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
@@ -352,6 +354,20 @@ static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trac
     sum->n_walked += one->n_walked;
     sum->n_stacks_lost += one->n_stacks_lost;
     sum->n_unreturned += one->n_unreturned;
+}
+
+_Static_assert((int)CAIRN_TRACE_USER_WORDS == (int)CAIRN_BPF_REG_WORDS, "one size");
+
+bool cairn_trace_programs_regs(const struct cairn_bpf_event *event,
+                               struct cairn_cursor_regs *ret_regs)
+{
+    uint8_t raw[CAIRN_BPF_PRSTATUS_MAX];
+    uint64_t words[CAIRN_BPF_REG_WORDS];
+    if (event->has_regs != CAIRN_TRACE_HAS_REGS)
+        return false;
+    memcpy(words, ((const struct cairn_bpf_regs_event *)event)->regs, sizeof words);
+    const size_t size = cairn_bpf_prstatus(words, raw);
+    return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
 }
 
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,

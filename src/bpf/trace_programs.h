@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cairn/error.h>
+#include <cairn/regs.h>
 
 #include "bpf/off_cpu.h"
 #include "bpf/trace.h"
@@ -181,6 +182,10 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
 
 /* Will there soon be no space for other sums? */
 bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace);
+
+/* The registers that an event came with; false: with none. */
+bool cairn_trace_programs_regs(const struct cairn_bpf_event *event,
+                               struct cairn_cursor_regs *ret_regs);
 
 /* Of all CPUs. `run_ns`: of all programs, where kernel.bpf_stats_enabled is on. */
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,

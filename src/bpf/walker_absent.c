@@ -205,6 +205,14 @@ bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace)
     return false;
 }
 
+bool cairn_trace_programs_regs(const struct cairn_bpf_event *event,
+                               struct cairn_cursor_regs *ret_regs)
+{
+    (void)event;
+    (void)ret_regs;
+    return false;
+}
+
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
                                 struct cairn_bpf_trace_cpu *ret_stats)
 {

@@ -15,8 +15,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "bpf/cpu.h"
-#include "target/regs.h"
 #include "trace/timeline.h"
 #include "trace/trace_state.h"
 
@@ -138,25 +136,11 @@ static int take_event(struct cairn_trace *t, const struct cairn_bpf_event *event
     return may_report(t, event->stack.time_ns) ? report(t, event, stack) : CAIRN_OK;
 }
 
-_Static_assert((int)CAIRN_TRACE_USER_WORDS == (int)CAIRN_BPF_REG_WORDS, "one size");
-
-/* As the kernel copied them; false: it had none. */
-static bool read_regs(const struct cairn_bpf_event *event, struct cairn_cursor_regs *ret_regs)
-{
-    uint8_t raw[CAIRN_BPF_PRSTATUS_MAX];
-    uint64_t words[CAIRN_BPF_REG_WORDS];
-    if (event->has_regs != CAIRN_TRACE_HAS_REGS)
-        return false;
-    memcpy(words, ((const struct cairn_bpf_regs_event *)event)->regs, sizeof words);
-    const size_t size = cairn_bpf_prstatus(words, raw);
-    return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
-}
-
 static int on_event(void *ctx, const struct cairn_bpf_event *event,
                     const struct cairn_collected *found)
 {
     struct cairn_trace *t = ctx;
-    t->has_regs = read_regs(event, &t->regs);
+    t->has_regs = cairn_trace_programs_regs(event, &t->regs);
     return take_event(t, event, found);
 }
 
