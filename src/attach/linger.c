@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cairn/maps.h>
+
 #include "attach/hold.h"
 #include "attach/wait.h"
 #include "base/clock.h"
@@ -33,6 +35,7 @@ struct code {
     const uint64_t *vas;
     size_t n;
     uint64_t bytes;
+    const struct cairn_maps *maps; /* for where stacks end; newer ones are not in it */
 };
 
 static bool read_text(int pid, int tid, const char *name, char text[TEXT_BYTES])
@@ -76,9 +79,11 @@ static bool is_in(const struct code *code, uint64_t ip)
     return false;
 }
 
-/* From `sp` on, to where the stack ends. */
+/* From `sp` on, to where the stack's mapping ends. */
 static bool is_on_stack(const struct code *code, uint64_t sp)
 {
+    const struct cairn_map *map = cairn_maps_find(code->maps, sp);
+    const uint64_t bytes = map && map->end - sp < STACK_MAX ? map->end - sp : STACK_MAX;
     char path[PATH_BYTES];
     uint64_t words[WORDS];
     ssize_t got = 0;
@@ -87,7 +92,7 @@ static bool is_on_stack(const struct code *code, uint64_t sp)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return true;
-    for (uint64_t at = sp & ~(uint64_t)7; !found && at - sp < STACK_MAX; at += (uint64_t)got) {
+    for (uint64_t at = sp & ~(uint64_t)7; !found && at < sp + bytes; at += (uint64_t)got) {
         got = pread(fd, words, sizeof words, (off_t)at);
         if (got <= 0)
             break;
@@ -135,10 +140,13 @@ static bool is_away(const struct code *code, int tid)
 bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, int timeout_ms)
 {
     const uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * CAIRN_NS_PER_MS;
-    const struct code code = {pid, vas, n, bytes};
     struct cairn_threads threads = {0};
-    if (cairn_threads_read(pid, &threads, NULL) < 0)
+    struct cairn_maps *maps = NULL;
+    if (cairn_maps_read_pid(pid, &maps, NULL) < 0 || cairn_threads_read(pid, &threads, NULL) < 0) {
+        cairn_maps_free(maps);
         return true; /* it has ended */
+    }
+    const struct code code = {pid, vas, n, bytes, maps};
     size_t left = threads.n;
     while (left) {
         for (size_t i = 0; i < left;)
@@ -152,5 +160,6 @@ bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, i
             nanosleep(&(struct timespec){.tv_nsec = NAP_MS * CAIRN_NS_PER_MS}, NULL);
     }
     cairn_threads_done(&threads);
+    cairn_maps_free(maps);
     return left == 0;
 }
