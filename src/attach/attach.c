@@ -5,8 +5,8 @@
  *
  *     outside    modules, functions, plans          nothing is touched
  *     our thread library, notes, islands, start     nothing leads to them yet
- *     outside    the functions, one store each      deaths first, then births
-    both       blocks from before (older.c)       each look at the heap is from outside
+ *     both       the functions, a page each         deaths first, then births
+ *     both       blocks from before (older.c)       each look at the heap is from outside
  */
 #include <limits.h>
 #include <string.h>
@@ -212,9 +212,10 @@ static void count_ways(struct cairn_attach_job *job)
 static int divert(struct cairn_attach_job *job, struct cairn_err *err)
 {
     struct cairn_divert_counts counts;
-    int result = cairn_divert_set(&job->target, &job->ledger, true, &counts, err);
+    int result = cairn_divert_set(&job->target, &job->foothold, &job->ledger, true, &counts, err);
     if (result < 0)
         return result;
+    cairn_attach_say_nameless(job, &counts);
     job->report.n_functions = counts.n_done;
     job->report.n_foreign = counts.n_foreign + counts.n_gone;
     count_ways(job);

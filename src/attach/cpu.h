@@ -71,5 +71,6 @@ struct cairn_cpu_entry {
 void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry);
 
 uint64_t cairn_cpu_ip(const struct cairn_still_regs *regs);
+uint64_t cairn_cpu_sp(const struct cairn_still_regs *regs);
 
 #endif /* CAIRN_ATTACH_CPU_H */

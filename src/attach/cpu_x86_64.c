@@ -59,6 +59,11 @@ uint64_t cairn_cpu_ip(const struct cairn_still_regs *regs)
     return load(regs).rip;
 }
 
+uint64_t cairn_cpu_sp(const struct cairn_still_regs *regs)
+{
+    return load(regs).rsp;
+}
+
 void cairn_cpu_set_call(struct cairn_still_regs *regs, uint64_t va, long number,
                         const uint64_t args[CAIRN_CALL_ARGS])
 {

@@ -29,11 +29,14 @@ static int detach(struct cairn_attach_job *job, struct cairn_err *err)
     struct cairn_divert_counts counts = {0};
     int value, result = need_ledger(job, err);
     if (result == CAIRN_OK)
-        result = cairn_divert_set(&job->target, &job->ledger, false, &counts, err);
+        result = cairn_attach_enter(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_divert_set(&job->target, &job->foothold, &job->ledger, false, &counts, err);
     if (result == CAIRN_OK)
         result = check_bytes(job, err);
     if (result < 0)
         return result;
+    cairn_attach_say_nameless(job, &counts);
     if (counts.n_pads)
         cairn_attach_say(job,
                          "%u jumps in padding stay, for a thread may stand there; nothing "
@@ -43,8 +46,6 @@ static int detach(struct cairn_attach_job *job, struct cairn_err *err)
     job->report.n_foreign = counts.n_foreign;
     job->report.again = 1;
     result = cairn_attach_read_late(job, err);
-    if (result == CAIRN_OK)
-        result = cairn_attach_enter(job, err);
     if (result == CAIRN_OK)
         result = cairn_attach_run(job, "end", (uintptr_t)job->late.end, 0, &value, err);
     return result < 0 ? cairn_fail_in(err, result, "its functions are as before, its state is open")

@@ -3,7 +3,7 @@
  * Divert: functions of a process that are to lead to us. Planned from outside before anything is
  * touched; then each gets an island:
  *
- *     function   jmp island ......  one instruction changed, by one store
+ *     function   jmp island ......  one instruction changed, with its page
  *     island     jmp replacement    in the library
  *                moved code         what the changed instruction did, and a jump behind it:
  *                                   what the replacement calls as the original
@@ -56,16 +56,19 @@ void cairn_divert_drop(struct cairn_foothold *foothold, const struct cairn_diver
 
 /* What came of it. */
 struct cairn_divert_counts {
-    uint32_t n_done;    /* changed now, or were already */
-    uint32_t n_foreign; /* hold what neither the program nor we wrote there: left alone */
-    uint32_t n_gone;    /* their code is not mapped any more */
-    uint32_t n_pads;    /* still hold a jump that nothing leads to: a thread may stand there */
+    uint32_t n_done;     /* changed now, or were already */
+    uint32_t n_foreign;  /* hold what neither the program nor we wrote there: left alone */
+    uint32_t n_gone;     /* their code is not mapped any more */
+    uint32_t n_pads;     /* still hold a jump that nothing leads to: a thread may stand there */
+    uint32_t n_nameless; /* changes for which a page is no longer one of its file (renew.h) */
 };
 
 /* Makes every function of the ledger lead to us: deaths first, so that no death of a recorded block
- * is missed. Or restores them, in the opposite order. Also finishes what a killed cairn began. */
-int cairn_divert_set(const struct cairn_target_process *target, const struct cairn_ledger *ledger,
-                     bool to_us, struct cairn_divert_counts *ret_counts, struct cairn_err *err);
+ * is missed. Or restores them, in the opposite order. Also finishes what a killed cairn began.
+ * `foothold`: of the process; NULL: no thread runs in it. */
+int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foothold *foothold,
+                     const struct cairn_ledger *ledger, bool to_us,
+                     struct cairn_divert_counts *ret_counts, struct cairn_err *err);
 
 /* Does this one lead to us now? */
 bool cairn_divert_leads_to_us(const struct cairn_target_process *target,

@@ -31,6 +31,16 @@ void cairn_attach_say(const struct cairn_attach_job *job, const char *fmt, ...)
     job->opts.say(job->opts.say_context, line);
 }
 
+void cairn_attach_say_nameless(const struct cairn_attach_job *job,
+                               const struct cairn_divert_counts *counts)
+{
+    if (counts->n_nameless)
+        cairn_attach_say(job,
+                         "for %u changes the file of the code could not be opened (was it upgraded "
+                         "or deleted?): anonymous memory holds the code of those pages",
+                         counts->n_nameless);
+}
+
 struct cairn_attach_opts cairn_attach_opts_of(const struct cairn_attach_opts *given)
 {
     struct cairn_attach_opts opts = {.size = sizeof opts};

@@ -47,6 +47,10 @@ __attribute__((format(printf, 2, 3))) void cairn_attach_say(const struct cairn_a
 /* Enters the process unless that was done. */
 int cairn_attach_enter(struct cairn_attach_job *job, struct cairn_err *err);
 
+/* Says how many changes took a page from its file, if any. */
+void cairn_attach_say_nameless(const struct cairn_attach_job *job,
+                               const struct cairn_divert_counts *counts);
+
 /* Reads the library's table and checks that its functions are code. */
 int cairn_attach_read_late(struct cairn_attach_job *job, struct cairn_err *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that sleeps tells its instruction and stack pointer in /proc/PID/task/TID/syscall. If a
- * signal handler interrupted the code, the code's address is on the stack above. Of one that runs
- * schedstat tells for how long it has, as of the last tick: it is past a jump when that grew twice
- * by RUN_NS, and no signal with a handler is blocked, as it is inside of one.
+ * A thread that sleeps tells its instruction and stack pointer in /proc/PID/task/TID/syscall. One
+ * that runs, or waits for a CPU, is held for a moment, for its registers: no clock tells whether it
+ * went on, as time also passes for it where it stands, in a page fault or an interrupt. If a signal
+ * handler interrupted the code, the code's address is on the stack above.
  */
 #include "attach/linger.h"
 
@@ -14,14 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include <cairn/maps.h>
+
+#include "attach/hold.h"
+#include "attach/wait.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "proc/threads.h"
 
 enum {
-    RUN_NS = 100000,
-    RUNS = 2,
     NAP_MS = 1,
     PATH_BYTES = 64,
     TEXT_BYTES = 4096, /* of status */
@@ -34,12 +35,7 @@ struct code {
     const uint64_t *vas;
     size_t n;
     uint64_t bytes;
-};
-
-struct thread {
-    int tid;
-    unsigned runs;
-    uint64_t ran_ns; /* at first, or when its last run was counted */
+    const struct cairn_maps *maps; /* for where stacks end; newer ones are not in it */
 };
 
 static bool read_text(int pid, int tid, const char *name, char text[TEXT_BYTES])
@@ -75,12 +71,6 @@ static uint64_t read_signals(int pid, int tid, const char *line)
     return at ? strtoull(at + strlen(line), NULL, 16) : UINT64_MAX;
 }
 
-static uint64_t ran_ns(int pid, int tid)
-{
-    char text[TEXT_BYTES];
-    return read_text(pid, tid, "schedstat", text) ? strtoull(text, NULL, 10) : UINT64_MAX;
-}
-
 static bool is_in(const struct code *code, uint64_t ip)
 {
     for (size_t i = 0; i < code->n; i++)
@@ -89,9 +79,11 @@ static bool is_in(const struct code *code, uint64_t ip)
     return false;
 }
 
-/* From `sp` on, to where the stack ends. */
+/* From `sp` on, to where the stack's mapping ends. */
 static bool is_on_stack(const struct code *code, uint64_t sp)
 {
+    const struct cairn_map *map = cairn_maps_find(code->maps, sp);
+    const uint64_t bytes = map && map->end - sp < STACK_MAX ? map->end - sp : STACK_MAX;
     char path[PATH_BYTES];
     uint64_t words[WORDS];
     ssize_t got = 0;
@@ -100,7 +92,7 @@ static bool is_on_stack(const struct code *code, uint64_t sp)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return true;
-    for (uint64_t at = sp & ~(uint64_t)7; !found && at - sp < STACK_MAX; at += (uint64_t)got) {
+    for (uint64_t at = sp & ~(uint64_t)7; !found && at < sp + bytes; at += (uint64_t)got) {
         got = pread(fd, words, sizeof words, (off_t)at);
         if (got <= 0)
             break;
@@ -111,37 +103,55 @@ static bool is_on_stack(const struct code *code, uint64_t sp)
     return found;
 }
 
-static bool is_away(const struct code *code, struct thread *thread)
+static bool is_away_at(const struct code *code, int tid, uint64_t ip, uint64_t sp)
+{
+    return !is_in(code, ip) && (!read_signals(code->pid, tid, "SigCgt:") || !is_on_stack(code, sp));
+}
+
+static bool has_ended(int pid, int tid)
+{
+    struct cairn_thread_stat stat;
+    return cairn_thread_stat(pid, tid, &stat, NULL) < 0 || stat.state == 'Z' || stat.state == 'X';
+}
+
+static bool hold_and_look(const struct code *code, int tid)
+{
+    struct cairn_stilled held;
+    struct cairn_hurry hurry;
+    cairn_hurry_begin(&hurry);
+    bool is_held = cairn_hold_begin(code->pid, tid, 0, false, &held, NULL) == CAIRN_OK;
+    bool is =
+        is_held && is_away_at(code, tid, cairn_cpu_ip(&held.saved), cairn_cpu_sp(&held.saved));
+    if (is_held)
+        cairn_hold_end(&held, NULL);
+    cairn_hurry_end(&hurry);
+    return is;
+}
+
+static bool is_away(const struct code *code, int tid)
 {
     uint64_t sp, ip;
-    const uint64_t now = ran_ns(code->pid, thread->tid);
-    if (now == UINT64_MAX)
+    if (has_ended(code->pid, tid))
         return true;
-    if (read_sleep(code->pid, thread->tid, &sp, &ip))
-        return !is_in(code, ip) &&
-               (!read_signals(code->pid, thread->tid, "SigCgt:") || !is_on_stack(code, sp));
-    if (now - thread->ran_ns < RUN_NS)
-        return false;
-    thread->ran_ns = now;
-    return ++thread->runs >= RUNS && !(read_signals(code->pid, thread->tid, "SigCgt:") &
-                                       read_signals(code->pid, thread->tid, "SigBlk:"));
+    return read_sleep(code->pid, tid, &sp, &ip) ? is_away_at(code, tid, ip, sp)
+                                                : hold_and_look(code, tid);
 }
 
 bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, int timeout_ms)
 {
     const uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * CAIRN_NS_PER_MS;
-    const struct code code = {pid, vas, n, bytes};
-    struct cairn_threads tids = {0};
-    if (cairn_threads_read(pid, &tids, NULL) < 0)
+    struct cairn_threads threads = {0};
+    struct cairn_maps *maps = NULL;
+    if (cairn_maps_read_pid(pid, &maps, NULL) < 0 || cairn_threads_read(pid, &threads, NULL) < 0) {
+        cairn_maps_free(maps);
         return true; /* it has ended */
-    struct thread *threads = cairn_alloc(tids.n + 1, sizeof *threads);
-    size_t left = threads ? tids.n : SIZE_MAX;
-    for (size_t i = 0; threads && i < tids.n; i++)
-        threads[i] = (struct thread){tids.tids[i], 0, ran_ns(pid, tids.tids[i])};
-    while (threads && left) {
+    }
+    const struct code code = {pid, vas, n, bytes, maps};
+    size_t left = threads.n;
+    while (left) {
         for (size_t i = 0; i < left;)
-            if (is_away(&code, &threads[i])) /* for good: what leads there is gone */
-                threads[i] = threads[--left];
+            if (is_away(&code, threads.tids[i])) /* for good: what leads there is gone */
+                threads.tids[i] = threads.tids[--left];
             else
                 i++;
         if (left && cairn_now_ns() >= deadline_ns)
@@ -149,7 +159,7 @@ bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, i
         if (left)
             nanosleep(&(struct timespec){.tv_nsec = NAP_MS * CAIRN_NS_PER_MS}, NULL);
     }
-    cairn_free(threads);
-    cairn_threads_done(&tids);
+    cairn_threads_done(&threads);
+    cairn_maps_free(maps);
     return left == 0;
 }

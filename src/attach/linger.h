@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Waits until each thread was seen asleep somewhere else than in [va, va + bytes) of each place, or
- * has run on for a while. False: not all were within `timeout_ms`. */
+/* Waits until each thread was seen somewhere else than in [va, va + bytes) of each place. Those
+ * that run are held for that, one at a time. False: not all were within `timeout_ms`. All calls
+ * come from the thread of the caller that holds others (hold.h). */
 bool cairn_linger_away(int pid, const uint64_t *vas, size_t n, uint64_t bytes, int timeout_ms);
 
 #endif /* CAIRN_ATTACH_LINGER_H */

@@ -43,13 +43,18 @@ static bool read_target(void *context, uint64_t va, void *out, size_t size)
            cairn_target_read(r->target, va, out, size, NULL) == CAIRN_OK;
 }
 
-/* The mapping of code that has malloc; NULL: the ledger has none. */
+/* A mapping of the file that has malloc; NULL: the ledger has none. Pages that renew.h took from
+ * their file lie behind another one of it. */
 static const struct cairn_map *find_allocator(const struct cairn_attach_job *job)
 {
-    for (uint32_t i = 0; i < job->ledger.n_rows; i++)
+    const struct cairn_maps *maps = job->target.maps;
+    const struct cairn_map *map = NULL;
+    for (uint32_t i = 0; !map && i < job->ledger.n_rows; i++)
         if (strcmp(job->ledger.rows[i].name, "malloc") == 0)
-            return cairn_maps_find(job->target.maps, job->ledger.rows[i].entry_va);
-    return NULL;
+            map = cairn_maps_find(maps, job->ledger.rows[i].entry_va);
+    while (map && !map->inode && map->flags & CAIRN_MAP_EXEC)
+        map = cairn_maps_find(maps, map->start - 1);
+    return map;
 }
 
 static enum cairn_arena_region_kind kind_of(const struct cairn_map *map,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function is changed by one store of an aligned word: a thread sees all of it or nothing. The
- * padding that the word leads to is written before that; no thread runs it yet. The way back: the
- * word first, then the padding, once no thread can be in it.
+ * Each function is changed by one word, with its page (renew.h): a thread sees all of it or
+ * nothing. The padding that the word leads to is written before that; no thread runs it yet. The
+ * way back: the word first, then the padding, once no thread can be in it.
  */
 #include <string.h>
 
 #include "attach/divert.h"
 #include "attach/linger.h"
+#include "attach/renew.h"
 #include "heap/late.h"
 
 enum { LINGER_MS = 500 };
@@ -40,9 +41,10 @@ bool cairn_divert_leads_to_us(const struct cairn_target_process *target,
     return look(target, row) == HOLDS_AFTER;
 }
 
-static int change(const struct cairn_target_process *target, const struct cairn_ledger_row *row,
-                  bool to_us, struct cairn_err *err)
+static int change(struct cairn_renewal *renewal, const struct cairn_ledger_row *row, bool to_us,
+                  struct cairn_err *err)
 {
+    const struct cairn_target_process *target = renewal->target;
     uint8_t word[CAIRN_LEDGER_WORD];
     const uint8_t *wanted = to_us ? row->word_after : row->word_before;
     int result = cairn_target_read(target, row->word_va, word, sizeof word, err);
@@ -51,20 +53,20 @@ static int change(const struct cairn_target_process *target, const struct cairn_
     for (size_t i = 0; i < sizeof word; i++)
         if (row->word_before[i] != row->word_after[i])
             word[i] = wanted[i];
-    return result < 0 ? result : cairn_target_write(target, row->word_va, word, sizeof word, err);
+    return result < 0 ? result : cairn_renewal_write(renewal, row->word_va, word, sizeof word, err);
 }
 
-static int set_row(const struct cairn_target_process *target, const struct cairn_ledger_row *row,
-                   bool to_us, struct cairn_divert_counts *counts, struct cairn_err *err)
+static int set_row(struct cairn_renewal *renewal, const struct cairn_ledger_row *row, bool to_us,
+                   struct cairn_divert_counts *counts, struct cairn_err *err)
 {
-    enum holds holds = look(target, row), wanted = to_us ? HOLDS_AFTER : HOLDS_BEFORE;
+    enum holds holds = look(renewal->target, row), wanted = to_us ? HOLDS_AFTER : HOLDS_BEFORE;
     int result = CAIRN_OK;
     if (holds == HOLDS_NOTHING)
         counts->n_gone++;
     else if (holds == HOLDS_OTHER)
         counts->n_foreign++;
     else if (holds != wanted)
-        result = change(target, row, to_us, err);
+        result = change(renewal, row, to_us, err);
     if (result == CAIRN_OK && (holds == HOLDS_BEFORE || holds == HOLDS_AFTER))
         counts->n_done++;
     return result;
@@ -110,16 +112,20 @@ static int clear_pads(const struct cairn_target_process *target, const struct ca
     return result;
 }
 
-int cairn_divert_set(const struct cairn_target_process *target, const struct cairn_ledger *ledger,
-                     bool to_us, struct cairn_divert_counts *ret_counts, struct cairn_err *err)
+int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foothold *foothold,
+                     const struct cairn_ledger *ledger, bool to_us,
+                     struct cairn_divert_counts *ret_counts, struct cairn_err *err)
 {
     enum { RANKS = 3 };
+    struct cairn_renewal renewal = {.target = target, .foothold = foothold, .their_fd = -1};
     struct cairn_divert_counts counts = {0};
     int result = CAIRN_OK;
     for (unsigned step = 0; step < RANKS; step++)
         for (uint32_t i = 0; i < ledger->n_rows && result == CAIRN_OK; i++)
             if (rank_of(&ledger->rows[i]) == (to_us ? step : RANKS - 1 - step))
-                result = set_row(target, &ledger->rows[i], to_us, &counts, err);
+                result = set_row(&renewal, &ledger->rows[i], to_us, &counts, err);
+    cairn_renewal_done(&renewal);
+    counts.n_nameless = renewal.n_nameless;
     if (result == CAIRN_OK && !to_us)
         result = clear_pads(target, ledger, &counts, err);
     *ret_counts = counts;

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/foreign.h"
-#include "hook/blocks.h"
 #include "proc/process.h"
 
 enum {
@@ -38,8 +37,8 @@ int cairn_target_read(const struct cairn_target_process *target, uint64_t va, vo
                       size, (unsigned long long)va);
 }
 
-static int write_at(const struct cairn_target_process *target, uint64_t va, const void *bytes,
-                    size_t size, struct cairn_err *err)
+int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
+                       size_t size, struct cairn_err *err)
 {
     ssize_t put;
     do
@@ -58,21 +57,6 @@ static int write_at(const struct cairn_target_process *target, uint64_t va, cons
                    "the kernel may forbid it (CONFIG_PROC_MEM_NO_FORCE, proc_mem.force_override"
                    "=never at its start)");
     return code;
-}
-
-int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
-                       size_t size, struct cairn_err *err)
-{
-    uint8_t blocks[CAIRN_HOOK_BLOCKS_MAX];
-    size_t before;
-    const size_t all = cairn_hook_blocks(va, size, &before);
-    if (!all)
-        return write_at(target, va, bytes, size, err);
-    int result = cairn_target_read(target, va - before, blocks, all, err);
-    if (result < 0)
-        return result;
-    memcpy(blocks + before, bytes, size);
-    return write_at(target, va - before, blocks, all, err);
 }
 
 /* Its ELF file's kind; the program may be deleted, so it is asked by the link. */

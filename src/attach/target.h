@@ -30,7 +30,8 @@ int cairn_target_look_again(struct cairn_target_process *target, struct cairn_er
 int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
                       size_t size, struct cairn_err *err);
 
-/* The same, written in spite of the page's protection: the process gets a copy of a file's page. */
+/* The same, written in spite of the page's protection: the process gets a copy of a file's page. A
+ * thread that reads there meanwhile may see any part of it (renew.h is for code that runs). */
 int cairn_target_write(const struct cairn_target_process *target, uint64_t va, const void *bytes,
                        size_t size, struct cairn_err *err);
 
