@@ -179,7 +179,7 @@ mkfifo lines
 "$CAIRN" heap run --force -o wait.heap -- ./program wait <lines >/dev/null 2>log &
 exec 3>lines
 for _ in $(seq 100); do
-    pid=$(pgrep -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
+    pid=$(pgrep -s 0 -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
     sleep 0.05
 done
 leaks --top 0 "$pid"
@@ -234,7 +234,7 @@ print(bool(Page(pathlib.Path("plain.html")).meta["lines"]) != ("no line over tim
 "$CAIRN" heap run --force -o shell.heap -- sh -c './program wait; exit 0' <lines >/dev/null 2>log &
 exec 3>lines
 for _ in $(seq 100); do
-    pid=$(pgrep -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
+    pid=$(pgrep -s 0 -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
     sleep 0.05
 done
 "$CAIRN" heap mark "$pid" >number 2>log || fail "cairn heap mark" log

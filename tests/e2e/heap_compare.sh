@@ -91,7 +91,7 @@ mkfifo lines
 "$CAIRN" heap run -f -o wait.heap -- ./program wait <lines >/dev/null 2>run.log &
 exec 3>lines
 for _ in $(seq 100); do
-    pid=$(pgrep -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
+    pid=$(pgrep -s 0 -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
     sleep 0.05
 done
 "$CAIRN" heap leaks --every 0.2 --json --top 0 "$pid" >every.json 2>every.log 3>&- &
