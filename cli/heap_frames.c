@@ -23,20 +23,37 @@ static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
     return code == CAIRN_E_ARG ? code : CAIRN_OK; /* several processes: which one is meant? */
 }
 
+/* The program itself often lies in the current folder, and hides no process of its name. */
+static int read_here(const char *input, const struct stat *st, struct cairn_heap **ret_heap,
+                     int *ret_pid, struct cairn_err *err)
+{
+    struct cairn_err err_name = {0};
+    int code = S_ISDIR(st->st_mode) ? cairn_heap_read_folder(input, ret_heap, err)
+                                    : cairn_heap_read_file(input, ret_heap, err);
+    if (code != CAIRN_E_FORMAT && code != CAIRN_E_MISSING)
+        return code;
+    int code_name = find_process(input, ret_pid, &err_name);
+    if (code_name < 0) {
+        *err = err_name;
+        return code_name;
+    }
+    if (!*ret_pid)
+        return code;
+    return cairn_heap_read_pid(*ret_pid, ret_heap, err);
+}
+
 int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
                   struct cairn_err *err)
 {
     struct stat st;
-    bool is_file = stat(input, &st) == 0;
     *ret_pid = 0;
-    int code = is_file ? CAIRN_OK : find_process(input, ret_pid, err);
+    if (stat(input, &st) == 0)
+        return read_here(input, &st, ret_heap, ret_pid, err);
+    int code = find_process(input, ret_pid, err);
     if (code < 0)
         return code;
-    if (*ret_pid)
-        return cairn_heap_read_pid(*ret_pid, ret_heap, err);
-    if (is_file && S_ISDIR(st.st_mode))
-        return cairn_heap_read_folder(input, ret_heap, err);
-    return cairn_heap_read_file(input, ret_heap, err);
+    return *ret_pid ? cairn_heap_read_pid(*ret_pid, ret_heap, err)
+                    : cairn_heap_read_file(input, ret_heap, err);
 }
 
 int cli_heap_find_process(const char *input, int *ret_pid, struct cairn_err *err)

@@ -247,6 +247,18 @@ lines = {line["name"]: page.signed(f"line-value-{i}") for i, line in enumerate(p
 live = [name for name in lines if name.startswith("live in ")]
 print(live, max(lines[live[0]]) >= 5_000_000 if live else lines)')" "['live in $pid (./program wait) alone, 1 of 2 processes'] True"
 
+# The program's own file hides no process of its name.
+cp program "held$$"
+"$CAIRN" heap run --force -o held.heap -- "./held$$" wait <lines >/dev/null 2>log &
+exec 3>lines
+for _ in $(seq 100); do
+    "$CAIRN" heap leaks "held$$" >out 2>log && grep -q keep out && break
+    sleep 0.05
+done
+exec 3>&-
+wait
+has out keep "what the process has whose program is here"
+
 # The boxes of two files are not what one line is of.
 "$CAIRN" flame wait.heap plain.heap -o two.html >out 2>log || fail "cairn flame of two heap files" log
 same "the line of one of two files" "$($py -c 'import pathlib; from page_columns import Page
