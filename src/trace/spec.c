@@ -301,11 +301,10 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
         cairn_hint(err,
-                   "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
-                   "kretprobe:FUNCTION, uprobe+uretprobe:FILE:FUNCTION, "
-                   "kprobe+kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME, "
-                   "mem:VARIABLE:w, signal:NAME, page-fault, exec, fork, exit, malloc; "
-                   "cairn trace --list '*' prints the events of this machine");
+                   "or uprobe:FILE:FUNCTION, kprobe:FUNCTION (uretprobe, kretprobe; both by +), "
+                   "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME, mem:VARIABLE:w, "
+                   "signal:NAME, page-fault, exec, fork, exit, malloc; cairn trace --list '*' "
+                   "prints them all");
         return CAIRN_E_ARG;
     }
     return add_list(spec, text + sizeof kind - 1, size - (sizeof kind - 1), filter, err);

@@ -4,7 +4,7 @@
 
 The first line (the second one of a script) is the licence; no line ends in blanks, and none of C has
 more than 100 columns; a message starts in lower case, where its first word is no name such as DWARF,
-and ends without a full stop. Code for the kernel (contrib/kernel) is in the kernel's own style, with tabs
+and ends without a full stop; a hint is shorter than its field. Code for the kernel (contrib/kernel) is in the kernel's own style, with tabs
 of eight columns, and under both licences: it is compiled into trees that ask for that.
 """
 import pathlib
@@ -19,6 +19,7 @@ LICENCE = "SPDX-License-Identifier: MIT"
 KERNEL, KERNEL_LICENCE = ("contrib", "kernel"), "SPDX-License-Identifier: GPL-2.0 OR MIT"
 STRING = r'"(?:[^"\\]|\\.)*"'
 # cairn_fail(err, code, "...", cairn_fail_os(err, errno, "..., cairn_hint(err, "...
+HINT_BYTES = 256  # of struct cairn_err: what is longer is cut off
 CALLS = re.compile(r"\bcairn_(?:fail|fail_os|hint)\s*\(((?:[^\"';{}]|'[^']*')*?,)\s*"
                    rf"((?:{STRING}\s*|PRI[a-zA-Z0-9]+\s*)+)")
 
@@ -58,6 +59,8 @@ def check_messages(text):
             yield number, f'a message starts in lower case: "{message}"'
         if re.search(r"(?<!\.\.)\.$|[!\n]$|\\n$", message):
             yield number, f'a message has no full stop: "{message}"'
+        if call[0].startswith("cairn_hint") and len(message) >= HINT_BYTES:
+            yield number, f'a hint of {len(message)} bytes is cut off: "{message}"'
 
 
 def main():
