@@ -281,36 +281,40 @@ static void name_main(const struct cairn_snapshot *s, struct cairn_caught *threa
         snprintf(thread->facts.name, sizeof thread->facts.name, "%s", facts->name);
 }
 
+static int take_core_thread(struct cairn_snapshot *s, int tid, struct cairn_err *err)
+{
+    struct cairn_caught *thread = cairn_snapshot_add(s, tid);
+    struct cairn_err why;
+    bool missed;
+    if (!thread)
+        return cairn_fail_memory(err);
+    name_main(s, thread);
+    if (cairn_unwind_thread_regs(s->space, tid, &thread->regs, &why) < 0) {
+        keep_reason(thread, &why);
+        return CAIRN_OK;
+    }
+    thread->has_regs = true;
+    thread->way = CAIRN_SNAPSHOT_CORE;
+    thread->first_row = s->stacks.n_rows;
+    s->catcher.machine = thread->regs.machine;
+    if (cairn_walk_user(&s->stacks, s->space, thread, true, &missed) < 0)
+        return cairn_fail_memory(err);
+    const int code = add_guests(s, thread, err);
+    return code == CAIRN_OK ? add_sample(s, thread, err) : code;
+}
+
+/* The samples' label tells whose they are, so it is known before the first. */
 static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
 {
     const struct cairn_core_facts *facts = cairn_target_core_facts(s->space);
     size_t n = 0;
-    bool missed;
     int code = cairn_unwind_threads(s->space, NULL, 0, &n, err);
     int *tids = code == CAIRN_OK ? cairn_alloc(n ? n : 1, sizeof *tids) : NULL;
     if (code == CAIRN_OK)
         code = tids ? cairn_unwind_threads(s->space, tids, n, &n, err) : cairn_fail_memory(err);
-    for (size_t i = 0; i < n && code == CAIRN_OK; i++) {
-        struct cairn_caught *thread = cairn_snapshot_add(s, tids[i]);
-        struct cairn_err why;
-        if (thread)
-            name_main(s, thread);
-        if (!thread) {
-            code = cairn_fail_memory(err);
-        } else if (cairn_unwind_thread_regs(s->space, tids[i], &thread->regs, &why) < 0) {
-            keep_reason(thread, &why);
-        } else {
-            thread->has_regs = true;
-            thread->way = CAIRN_SNAPSHOT_CORE;
-            thread->first_row = s->stacks.n_rows;
-            s->catcher.machine = thread->regs.machine;
-            if (cairn_walk_user(&s->stacks, s->space, thread, true, &missed) < 0)
-                code = cairn_fail_memory(err);
-            else if ((code = add_guests(s, thread, err)) == CAIRN_OK)
-                code = add_sample(s, thread, err);
-        }
-    }
     s->catcher.pid = facts && facts->pid > 0 ? facts->pid : n && tids ? tids[0] : 0;
+    for (size_t i = 0; i < n && code == CAIRN_OK; i++)
+        code = take_core_thread(s, tids[i], err);
     cairn_free(tids);
     return code;
 }

@@ -77,6 +77,9 @@ text --json
 same "JSON" "$(ask '(lambda p: (p["pid"], p["name"], p["command"], p["command_is_cut"], p["signal"]["number"],
     p["signal"]["name"], p["signal"]["code_name"], p["signal"]["address"]))(j["processes"][0])')" \
     "($pid, 'crash', './crash segv first and second', False, 11, 'SIGSEGV', 'SEGV_MAPERR', '0x1234')"
+"$CAIRN" stack -f -o core.pb.gz core >out 2>log || fail "cairn stack -o of a core file" log
+same "whose the samples of a profile are" "$(PYTHONPATH=$SRC/tests/support /usr/bin/python3 -c 'import pprof_decode
+print({sample.labels.get("pid") for sample in pprof_decode.Profile("core.pb.gz").samples})')" "{$pid}"
 
 core write && text
 has out "ended by SIGSEGV at address 0x" "a write into what may be read alone"
