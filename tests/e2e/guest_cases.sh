@@ -24,10 +24,10 @@ end() {
 }
 
 # recorded NAME PATTERN SHARE COMMAND...: that share of the samples matches, in percent; all are whole, and
-# $most_doubts of 1,000 may be in doubt.
+# $most_doubts of 1,000 may be in doubt, and two more.
 most_doubts=10
 recorded() {
-    local name=$1 pattern=$2 share=$3 n=0
+    local name=$1 pattern=$2 share=$3 n=0 n_guest=0 n_doubt=1
     shift 3
     "$@" >/dev/null 2>&1 &
     pid=$!
@@ -39,8 +39,9 @@ recorded() {
     done
     at_least 100 "$n" "$name: samples"
     at_least 99 "$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)" "$name: whole stacks, percent"
-    at_most $most_doubts "$(sed -n 's/.* \([0-9]*\) with frames of an interpreter, \([0-9]*\) of them in doubt.*/\1 \2/p' log |
-        awk '{ printf "%d", $1 ? 1000 * $2 / $1 : 1000 }')" "$name: in doubt, of 1,000"
+    read -r n_guest n_doubt < <(sed -n 's/.* \([0-9]*\) with frames of an interpreter, \([0-9]*\) of them in doubt.*/\1 \2/p' log)
+    at_least 1 "$n_guest" "$name: stacks with frames of an interpreter"
+    at_most $((n_guest * most_doubts / 1000 + 2)) "$n_doubt" "$name: in doubt, of $n_guest"
     at_least "$share" "$(share found.txt "$pattern")" "$name: share of $pattern"
     end
 }

@@ -48,14 +48,14 @@ recorded() {
     start
     redis "$@" >"$name.out" 2>&1 &
     sleep 0.3
-    "$CAIRN" record --method="$method" -F 199 -d 1 -f -o "$name.txt" -p $server 2>log || fail "$name, $method" log
+    "$CAIRN" record --method="$method" -F 199 -d 3 -f -o "$name.txt" -p $server 2>log || fail "$name, $method" log
     kill -9 $server
     wait 2>/dev/null
     at_least 99 "$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)" "$name, $method: whole stacks, percent"
     has log " 0 of them in doubt" "$name, $method"
     at_least 90 "$(share "$name.txt" "main;aeMain;.*;call;.*$root;work;")" "$name, $method: share of Lua"
-    at_least 62 "$(share "$name.txt" ";work;heavy;spin")" "$name, $method: share of heavy()"
-    at_least 15 "$(share "$name.txt" ";work;light;spin")" "$name, $method: share of light()"
+    at_least 58 "$(share "$name.txt" ";work;heavy;spin")" "$name, $method: share of heavy()"
+    at_least 12 "$(share "$name.txt" ";work;light;spin")" "$name, $method: share of light()"
 }
 
 for method in "${methods[@]}"; do
