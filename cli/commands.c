@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/commands.h"
 
+#include "cli/push.h"
+
 const struct cli_command *const cli_commands[] = {
     /* clang-format off */
     &cli_cmd_stack, &cli_cmd_trace,
@@ -15,6 +17,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_cmd_diff,
     &cli_cmd_convert,
     &cli_cmd_view,
+    &cli_cmd_push,
     &cli_cmd_remote,
     &cli_cmd_symbols,
     &cli_cmd_cache,

@@ -251,8 +251,9 @@ static bool open_client(struct cairn_debuginfod *c, const struct cairn_curl **re
 {
     struct cairn_err why;
     *ret_curl = cairn_curl_load(&why);
-    if (*ret_curl &&
-        (c->folder.fd >= 0 || cairn_client_folder_open(c->folder_path, &c->folder, &why) == 0))
+    if (!*ret_curl)
+        cairn_fail_in(&why, CAIRN_E_SUPPORT, "debuginfod");
+    else if (c->folder.fd >= 0 || cairn_client_folder_open(c->folder_path, &c->folder, &why) == 0)
         return true;
     cairn_log_err(CAIRN_LOG_WARNING, &why);
     c->is_stopped = true;

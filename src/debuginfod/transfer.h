@@ -4,7 +4,7 @@
 #define CAIRN_DEBUGINFOD_TRANSFER_H
 
 #include "debuginfod/client.h"
-#include "debuginfod/curl.h"
+#include "http/curl.h"
 
 enum { CAIRN_TRANSFER_URL = 2048 + 256, CAIRN_TRANSFER_HEAD = 16 };
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "formats/format.h"
 #include "formats/otlp_write.h"
+#include "profile/only.h"
 
 static const char *text_of(const struct cairn_otlp_writing *w, uint32_t number)
 {
@@ -131,32 +132,32 @@ static void put_key_value(struct cairn_otlp_writing *w, const char *key, const c
     struct cairn_buffer message = {0}, value = {0};
     if (!text || !*text)
         return;
-    cairn_pb_bytes(&message, OTLP_KEY_VALUE_KEY, cairn_span_of(key));
+    cairn_otlp_put_text(&message, OTLP_KEY_VALUE_KEY, key);
     cairn_otlp_put_text(&value, OTLP_ANY_STRING, text);
     cairn_otlp_put_message(w, &message, OTLP_KEY_VALUE_VALUE, &value);
     cairn_otlp_put_message(w, to, OTLP_RESOURCE_ATTRIBUTE, &message);
 }
 
-/* The process that all samples are of; NULL: there are several, or nobody says. */
-static const char *only_process(const struct cairn_otlp_writing *w)
+/* What the caller says of the resource stands before what the profile says. */
+static bool is_said(const struct cairn_otlp_resource_rows *resource, const char *key)
 {
-    uint32_t process = 0;
-    for (size_t i = 0; i < w->p->n_samples; i++) {
-        const struct cairn_profile_label *label =
-            cairn_profile_find_label(w->p, w->p->samples[i].labels, "process");
-        if (!label || !label->text || (process && label->text != process))
-            return NULL;
-        process = label->text;
-    }
-    return process ? text_of(w, process) : NULL;
+    for (size_t i = 0; i < resource->n; i++)
+        if (strcmp(resource->rows[i].key, key) == 0)
+            return true;
+    return false;
 }
 
 static void put_resource(struct cairn_otlp_writing *w, struct cairn_buffer *to)
 {
+    const char *const own[][2] = {{"service.name", cairn_profile_only_process(w->p)},
+                                  {"host.name", cairn_profile_note(w->p, CAIRN_NOTE_HOST, 0)},
+                                  {"os.version", cairn_profile_note(w->p, CAIRN_NOTE_KERNEL, 0)}};
     struct cairn_buffer message = {0};
-    put_key_value(w, "service.name", only_process(w), &message);
-    put_key_value(w, "host.name", cairn_profile_note(w->p, CAIRN_NOTE_HOST, 0), &message);
-    put_key_value(w, "os.version", cairn_profile_note(w->p, CAIRN_NOTE_KERNEL, 0), &message);
+    for (size_t i = 0; i < w->resource.n; i++)
+        put_key_value(w, w->resource.rows[i].key, w->resource.rows[i].value, &message);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!is_said(&w->resource, own[i][0]))
+            put_key_value(w, own[i][0], own[i][1], &message);
     cairn_otlp_put_message(w, to, OTLP_RESOURCE, &message);
 }
 
@@ -247,10 +248,11 @@ static void done(struct cairn_otlp_writing *w)
     cairn_free(w->next);
 }
 
-static int write_otlp(const struct cairn_profile *profile, cairn_write_fn write, void *ctx,
-                      struct cairn_err *err)
+int cairn_otlp_write(const struct cairn_profile *profile,
+                     const struct cairn_otlp_resource_rows *resource, cairn_write_fn write,
+                     void *ctx, struct cairn_err *err)
 {
-    struct cairn_otlp_writing w = {.p = profile};
+    struct cairn_otlp_writing w = {.p = profile, .resource = *resource};
     struct cairn_buffer out = {0};
     int code = prepare(&w) ? CAIRN_OK : cairn_fail_memory(err);
     if (code == CAIRN_OK) {
@@ -263,6 +265,13 @@ static int write_otlp(const struct cairn_profile *profile, cairn_write_fn write,
     cairn_buffer_done(&out);
     done(&w);
     return code;
+}
+
+static int write_otlp(const struct cairn_profile *profile, cairn_write_fn write, void *ctx,
+                      struct cairn_err *err)
+{
+    const struct cairn_otlp_resource_rows none = {0};
+    return cairn_otlp_write(profile, &none, write, ctx, err);
 }
 
 const struct cairn_format_row cairn_format_otlp = {

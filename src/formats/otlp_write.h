@@ -4,11 +4,13 @@
 #define CAIRN_FORMATS_OTLP_WRITE_H
 
 #include "formats/otlp.h"
+#include "formats/otlp_request.h"
 #include "formats/protobuf.h"
 #include "profile/profile.h"
 
 struct cairn_otlp_writing {
     const struct cairn_profile *p;
+    struct cairn_otlp_resource_rows resource;
     struct cairn_profile_reach reach;
     struct cairn_strings texts;                 /* the dictionary's */
     uint32_t *mappings, *locations, *functions; /* numbers in the dictionary by those in `p` */

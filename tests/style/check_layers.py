@@ -27,13 +27,15 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "stream": ("base profile", "from events of processes to a profile"),
     # Of rt only the layout of the tracker's state, and words.
     "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf, tracker states"),
+    "push": ("base http profile formats", "profiles to stores"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
     "arena": ("base", "blocks of glibc's malloc, out of its own structures"),
     "reach": ("base", "which blocks of a heap pointers reach"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symstore": ("base profile dwarf debugfile", "the local store of symbols"),
-    "debuginfod": ("base debugfile", "debug files from servers"),
+    "http": ("base", "requests by libcurl"),
+    "debuginfod": ("base debugfile http", "debug files from servers"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
     # Of proc only what <cairn/maps.h> says: libcairn-unwind has none of it.
     "unwind": ("base rt elf proc code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
@@ -59,7 +61,7 @@ PUBLIC = {
     "api": "base", "attach": "attach", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol", "symbols": "symstore", "debuginfod": "debuginfod",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol", "symbols": "symstore", "debuginfod": "debuginfod", "push": "push",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libcurl, loaded when it is first needed: cairn starts on machines that do not have it. */
-#ifndef CAIRN_DEBUGINFOD_CURL_H
-#define CAIRN_DEBUGINFOD_CURL_H
+#ifndef CAIRN_HTTP_CURL_H
+#define CAIRN_HTTP_CURL_H
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -11,9 +11,12 @@
 #define CAIRN_CURL_FUNCTIONS(X)                                                                    \
     X(easy, init)                                                                                  \
     X(easy, cleanup)                                                                               \
+    X(easy, perform)                                                                               \
     X(easy, setopt)                                                                                \
     X(easy, getinfo)                                                                               \
     X(easy, strerror)                                                                              \
+    X(slist, append)                                                                               \
+    X(slist, free_all)                                                                             \
     X(global, init)                                                                                \
     X(multi, init)                                                                                 \
     X(multi, cleanup)                                                                              \
@@ -33,4 +36,4 @@ struct cairn_curl {
  */
 const struct cairn_curl *cairn_curl_load(struct cairn_err *err);
 
-#endif /* CAIRN_DEBUGINFOD_CURL_H */
+#endif /* CAIRN_HTTP_CURL_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "debuginfod/curl.h"
+#include "http/curl.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -37,13 +37,13 @@ const struct cairn_curl *cairn_curl_load(struct cairn_err *err)
     for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        cairn_fail(err, CAIRN_E_SUPPORT, "debuginfod: libcurl.so.4 is missing");
+        cairn_fail(err, CAIRN_E_SUPPORT, "libcurl.so.4 is missing");
         cairn_hint(err, "apt-get install libcurl4");
         return NULL;
     }
     const char *missing = load_functions(library);
     if (missing || curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        cairn_fail(err, CAIRN_E_SUPPORT, "debuginfod: libcurl cannot be used: %s",
+        cairn_fail(err, CAIRN_E_SUPPORT, "libcurl cannot be used: %s",
                    missing ? missing : "its start failed");
         cairn_hint(err, "libcurl 7.85 or newer is needed");
         return NULL;
