@@ -64,8 +64,9 @@ static __always_inline void open_mappings(struct cairn_bpf_walk_cpu *cpu)
 }
 
 /* The slot of a node for `va`, behind as many pivots as are below; those that are not in use are 0.
- * Global, as cairn_find_by_file(): the verifier looks at it once, not wherever it is called from,
- * which took half of its time. */
+ * Global: the verifier looks at it once, not wherever it is called from, which took half of its
+ * time. (What asks maps cannot be: to Linux 6.1 memory that such a function gets is no key.)
+ */
 __attribute__((noinline)) __u64 cairn_slot_of(struct cairn_bpf_walk_cpu *cpu, __u64 node, __u64 va)
 {
     if (!cpu)
@@ -216,10 +217,8 @@ static __always_inline __u32 rule_in(const struct cairn_bpf_range *range, __u64 
     return found;
 }
 
-__attribute__((noinline)) __u32 cairn_find_by_file(struct cairn_bpf_walk_cpu *cpu, __u64 va)
+static __attribute__((noinline)) __u32 find_by_file(struct cairn_bpf_walk_cpu *cpu, __u64 va)
 {
-    if (!cpu)
-        return 0;
     __u32 at = find_met(cpu, va);
     cpu->is_missing = 0;
     if (at >= CAIRN_BPF_MET_MAX)
@@ -249,7 +248,7 @@ static __always_inline __u32 find(struct walker *w, __u64 va)
     struct cairn_bpf_walk_cpu *cpu = w->cpu;
     struct cairn_bpf_space *space = w->space;
     if (!space)
-        return cairn_find_by_file(cpu, va);
+        return find_by_file(cpu, va);
     __u32 id = space->id;
     struct cairn_bpf_cached *kept = cached(cpu, va);
     if (kept->va == va && kept->id == id)
@@ -257,7 +256,7 @@ static __always_inline __u32 find(struct walker *w, __u64 va)
     cpu->n_misses++;
     __u32 i = cairn_find_range(space, va);
     if (i >= CAIRN_BPF_RANGES_MAX) /* mapped since it was looked at? */
-        return cairn_find_by_file(cpu, va);
+        return find_by_file(cpu, va);
     kept->va = va;
     kept->id = id;
     kept->rule = rule_in(&space->ranges[i], va);
