@@ -21,6 +21,11 @@ int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
 
 /* A pid, or the one process of that name. */
 int cli_heap_find_process(const char *input, int *ret_pid, struct cairn_err *err);
+/* The same, or a core file: then `*ret_core` is `input`, and the pid is 0. Else it is NULL. */
+int cli_heap_find_target(const char *input, int *ret_pid, const char **ret_core,
+                         struct cairn_err *err);
+/* What a message calls it: "process 42", "core.42". Borrowed until the next call. */
+const char *cli_heap_target_text(int pid, const char *core);
 
 /* What all parts that name frames are told by options. */
 struct cli_heap_names {
@@ -64,6 +69,9 @@ void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *pr
 void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *profile,
                         uint32_t stack);
 
+/* Members of an open object: the process that was asked about, and the path of its core file. */
+void cli_heap_put_target(struct cairn_json *json, int pid, const char *core,
+                         const struct cairn_heap *heap);
 /* Members of an open object: how old a stack's blocks are, and whose they are. */
 void cli_heap_put_origin(struct cairn_json *json, const struct cairn_heap *heap,
                          const struct cairn_heap_leak *leak);

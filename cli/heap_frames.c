@@ -74,6 +74,23 @@ int cli_heap_find_process(const char *input, int *ret_pid, struct cairn_err *err
     return code;
 }
 
+int cli_heap_find_target(const char *input, int *ret_pid, const char **ret_core,
+                         struct cairn_err *err)
+{
+    *ret_pid = cli_parse_pid(input);
+    *ret_core = !*ret_pid && cairn_heap_is_core(input) ? input : NULL;
+    return *ret_pid || *ret_core ? CAIRN_OK : cli_heap_find_process(input, ret_pid, err);
+}
+
+const char *cli_heap_target_text(int pid, const char *core)
+{
+    static char text[32];
+    if (core)
+        return core;
+    snprintf(text, sizeof text, "process %d", pid);
+    return text;
+}
+
 bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
                         struct cli_heap_names *names)
 {
@@ -238,12 +255,25 @@ void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *pro
     cairn_json_close(json, ']');
 }
 
+void cli_heap_put_target(struct cairn_json *json, int pid, const char *core,
+                         const struct cairn_heap *heap)
+{
+    struct cairn_heap_process process = {.size = sizeof process};
+    if (core && cairn_heap_process(heap, 0, &process))
+        pid = process.pid;
+    cairn_json_i64(json, "pid", pid);
+    if (core)
+        cairn_json_str(json, "core", core);
+}
+
 void cli_heap_put_origin(struct cairn_json *json, const struct cairn_heap *heap,
                          const struct cairn_heap_leak *leak)
 {
     struct cairn_heap_process process = {.size = sizeof process};
-    cairn_json_real(json, "oldest_seconds", (double)leak->oldest_ns / 1e9);
-    cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
+    if (leak->oldest_ns != UINT64_MAX) {
+        cairn_json_real(json, "oldest_seconds", (double)leak->oldest_ns / 1e9);
+        cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
+    }
     if (cairn_heap_process(heap, leak->process, &process))
         cairn_json_i64(json, "pid", process.pid);
     cairn_json_u64(json, "processes", leak->n_processes);

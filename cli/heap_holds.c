@@ -44,7 +44,8 @@ static const struct cli_option options[] = {
 
 struct job {
     struct cli_args *args;
-    int pid;
+    int pid;                    /* 0: of a core file, */
+    const char *core;           /* whose path this is */
     const char *process, *what; /* what: NULL with --dominators alone */
     uint64_t n_paths, n_shown;
     bool dominators, consistent, json, force;
@@ -96,7 +97,7 @@ static bool parse(struct job *job)
     char **operands = cli_args_operands(job->args, &n);
     bool is_right = n == 2 || (n == 1 && job->dominators);
     if (!is_right)
-        cli_args_wrong(job->args, n == 0  ? "PID or NAME is missing"
+        cli_args_wrong(job->args, n == 0  ? "PID, NAME or CORE is missing"
                                   : n > 2 ? "one block at a time"
                                           : "say of what: 0xADDRESS, a function or #N; or "
                                             "--dominators");
@@ -111,10 +112,12 @@ static int look(struct job *job, struct cairn_err *err)
                                          .n_paths = (size_t)job->n_paths,
                                          .dominators = job->dominators,
                                          .consistent = job->consistent};
-    int code = cli_heap_find_process(job->process, &job->pid, err);
+    int code = cli_heap_find_target(job->process, &job->pid, &job->core, err);
+    const struct cli_holds_target target = {job->pid, job->core};
     uint64_t *vas = NULL;
     if (code == CAIRN_OK && job->what)
-        code = cli_holds_find(&job->wanted, job->pid, job->what, &vas, &opts.n_vas, err);
+        code = cli_holds_find(&job->wanted, &target, job->what, &vas, &opts.n_vas, err);
+    opts.core = job->core;
     opts.vas = vas;
     if (code == CAIRN_OK)
         code = cairn_heap_holds_new(job->pid, &opts, &job->holds, err);
@@ -138,7 +141,7 @@ static int make_json(struct job *job, struct cairn_buffer *out, const char *qual
 {
     struct cairn_json json = {.out = out};
     cairn_json_open(&json, NULL, '{');
-    cairn_json_i64(&json, "pid", job->pid);
+    cli_heap_put_target(&json, job->pid, job->core, cairn_heap_holds_heap(job->holds));
     cli_holds_put(&json, job->holds);
     int code =
         job->dominators ? cli_holds_put_tree(&json, job->holds, job->n_shown, err) : CAIRN_OK;
@@ -188,7 +191,7 @@ static int print(struct job *job, struct cairn_err *err)
     cairn_buffer_done(&out);
     if (code == CAIRN_OK && !job->json) {
         fflush(stdout);
-        cli_holds_say(job->holds);
+        cli_holds_say(job->holds, job->core != NULL);
         cli_say("%s", quality);
     }
     return code;
@@ -220,9 +223,9 @@ static int run(struct cli_args *args)
 
 const struct cli_command cli_heap_holds = {
     .name = "heap holds",
-    .summary = "what keeps a block of a running process, or most of them",
-    .usage = (const char *const[]){"heap holds [OPTION...] PID|NAME 0xADDRESS|FUNCTION|#N",
-                                   "heap holds --dominators [OPTION...] PID|NAME", NULL},
+    .summary = "what keeps a block of a running process or a core file, or most of them",
+    .usage = (const char *const[]){"heap holds [OPTION...] PID|NAME|CORE 0xADDRESS|FUNCTION|#N",
+                                   "heap holds --dominators [OPTION...] PID|NAME|CORE", NULL},
     .options = options,
     .notes = "FUNCTION: the largest block that it allocated; #N: of the Nth stack of cairn heap "
              "leaks.",

@@ -7,10 +7,16 @@
 
 #include "cli/heap.h"
 
+/* A process or a core file. */
+struct cli_holds_target {
+    int pid;          /* 0: a core file, */
+    const char *core; /* whose path this is */
+};
+
 /* "0xADDR", "#N": blocks of the Nth stack that cairn heap leaks lists, or a function: blocks that
  * it allocated, the largest first. `ret_vas` is freed by the caller. */
-int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t **ret_vas,
-                   size_t *ret_n, struct cairn_err *err);
+int cli_holds_find(struct cli_heap_wanted *wanted, const struct cli_holds_target *target,
+                   const char *what, uint64_t **ret_vas, size_t *ret_n, struct cairn_err *err);
 
 /* Paths to the block. */
 void cli_holds_add(struct cairn_buffer *out, struct cairn_heap_holds *holds);
@@ -32,6 +38,6 @@ int cli_holds_order(const struct cairn_heap_holds *holds, uint64_t n_shown, size
 void cli_holds_add_name(struct cairn_buffer *out, const char *name);
 
 /* What was read, on stderr. */
-void cli_holds_say(struct cairn_heap_holds *holds);
+void cli_holds_say(struct cairn_heap_holds *holds, bool is_core);
 
 #endif /* CAIRN_CLI_HEAP_HOLDS_H */

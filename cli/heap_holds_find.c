@@ -12,7 +12,7 @@ enum { FRAMES_MAX = 1024 };
 /* All live blocks, named. */
 struct finding {
     struct cli_heap_wanted *wanted;
-    int pid;
+    const struct cli_holds_target *target;
     struct cairn_heap *heap;
     struct cairn_profile *profile;
     struct cairn_heap_block_info *blocks;
@@ -20,6 +20,18 @@ struct finding {
     struct cairn_heap_leak *stacks; /* the most bytes first */
     size_t n_stacks;
 };
+
+/* What a message calls it, and what other commands take for it. */
+static const char *target_text(const struct finding *f)
+{
+    return cli_heap_target_text(f->target->pid, f->target->core);
+}
+
+static const char *input_text(const struct finding *f)
+{
+    const char *text = target_text(f), *blank = f->target->core ? NULL : strchr(text, ' ');
+    return blank ? blank + 1 : text;
+}
 
 static void finding_done(struct finding *f)
 {
@@ -31,10 +43,12 @@ static void finding_done(struct finding *f)
 
 static int read_blocks(struct finding *f, struct cairn_err *err)
 {
-    int code = cairn_heap_read_pid(f->pid, &f->heap, err);
+    const char *core = f->target->core;
+    int code = core ? cairn_heap_read_file(core, &f->heap, err)
+                    : cairn_heap_read_pid(f->target->pid, &f->heap, err);
     if (code == CAIRN_OK)
         code = cairn_heap_blocks(f->heap, NULL, &f->profile, &f->blocks, &f->n, err);
-    return code < 0 ? code : cli_heap_name(&f->wanted->names, f->pid, f->profile, err);
+    return code < 0 ? code : cli_heap_name(&f->wanted->names, f->target->pid, f->profile, err);
 }
 
 /* Of those of one size the oldest: it will be there when it is looked for. */
@@ -48,7 +62,16 @@ static int compare_blocks(const void *x, const void *y)
     return a->va < b->va ? -1 : a->va > b->va;
 }
 
-/* A function of C++ may be named without its arguments. */
+/* A function of C++ may be named without its arguments, and a class of a core file ("[Tree, 24
+ * bytes]") without the size of its objects. */
+static bool has_name(const char *function, const char *name, size_t size)
+{
+    bool is_kind = *function == '[' && *name != '[';
+    function += is_kind;
+    return strncmp(function, name, size) == 0 &&
+           (!function[size] || function[size] == '(' || (is_kind && strchr(",]", function[size])));
+}
+
 static bool has_function(const struct cairn_profile *profile, uint32_t stack, const char *name)
 {
     uint32_t frames[FRAMES_MAX];
@@ -57,8 +80,7 @@ static bool has_function(const struct cairn_profile *profile, uint32_t stack, co
         struct cairn_frame_line line;
         for (uint32_t k = 0; cairn_profile_frame_line(profile, frames[i], k, &line) == CAIRN_OK;
              k++)
-            if (strncmp(line.function, name, size) == 0 &&
-                (!line.function[size] || line.function[size] == '('))
+            if (has_name(line.function, name, size))
                 return true;
     }
     return false;
@@ -117,9 +139,9 @@ static int find_stack(struct finding *f, uint64_t number, const char **ret_funct
     if (code < 0)
         return code;
     if (number == 0 || number > f->n_stacks) {
-        cairn_fail(err, CAIRN_E_ARG, "#%llu: process %d has blocks of %zu stacks",
-                   (unsigned long long)number, f->pid, f->n_stacks);
-        cairn_hint(err, "cairn heap leaks --top 0 %d lists them, the largest first", f->pid);
+        cairn_fail(err, CAIRN_E_ARG, "#%llu: %s has blocks of %zu stacks",
+                   (unsigned long long)number, target_text(f), f->n_stacks);
+        cairn_hint(err, "cairn heap leaks --top 0 %s lists them, the largest first", input_text(f));
         return CAIRN_E_ARG;
     }
     *ret_function = NULL;
@@ -148,12 +170,12 @@ static bool fits(const struct finding *f, struct fitting *fitting, uint32_t stac
 
 static int fail_to_find(const struct finding *f, const char *function, struct cairn_err *err)
 {
-    cairn_fail(err, CAIRN_E_MISSING, "process %d has no live block that %s allocated", f->pid,
+    cairn_fail(err, CAIRN_E_MISSING, "%s has no live block that %s allocated", target_text(f),
                function ? function : "that stack");
     cairn_hint(err,
-               "it takes an address (0x...), a function as cairn heap leaks %d prints it, or #N "
+               "it takes an address (0x...), a function as cairn heap leaks %s prints it, or #N "
                "for the Nth stack there",
-               f->pid);
+               input_text(f));
     return CAIRN_E_MISSING;
 }
 
@@ -192,10 +214,10 @@ static bool parse_number(const char *text, int base, uint64_t *ret_number)
     return *text && !*end && errno == 0 && *text != '-' && *text != '+' && *text != ' ';
 }
 
-static int find_by_name(struct cli_heap_wanted *wanted, int pid, const char *what,
-                        uint64_t **ret_vas, size_t *ret_n, struct cairn_err *err)
+static int find_by_name(struct cli_heap_wanted *wanted, const struct cli_holds_target *target,
+                        const char *what, uint64_t **ret_vas, size_t *ret_n, struct cairn_err *err)
 {
-    struct finding f = {.wanted = wanted, .pid = pid};
+    struct finding f = {.wanted = wanted, .target = target};
     struct fitting fitting = {.function = what};
     uint64_t number = 0;
     if (*what == '#' && !parse_number(what + 1, 10, &number))
@@ -209,12 +231,12 @@ static int find_by_name(struct cli_heap_wanted *wanted, int pid, const char *wha
     return code;
 }
 
-int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t **ret_vas,
-                   size_t *ret_n, struct cairn_err *err)
+int cli_holds_find(struct cli_heap_wanted *wanted, const struct cli_holds_target *target,
+                   const char *what, uint64_t **ret_vas, size_t *ret_n, struct cairn_err *err)
 {
     uint64_t va;
     if (strncmp(what, "0x", 2) != 0)
-        return find_by_name(wanted, pid, what, ret_vas, ret_n, err);
+        return find_by_name(wanted, target, what, ret_vas, ret_n, err);
     if (!parse_number(what + 2, 16, &va) || !va)
         return cairn_fail(err, CAIRN_E_ARG, "%s: no address of a block", what);
     *ret_vas = cairn_alloc(1, sizeof **ret_vas);

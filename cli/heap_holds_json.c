@@ -48,7 +48,8 @@ static void put_block(struct cairn_json *json, const char *name, struct cairn_he
     cairn_json_open(json, name, '{');
     cairn_json_hex(json, "address", s->va);
     cairn_json_u64(json, "bytes", s->bytes);
-    cairn_json_real(json, "age_seconds", (double)s->age_ns / 1e9);
+    if (s->age_ns != UINT64_MAX)
+        cairn_json_real(json, "age_seconds", (double)s->age_ns / 1e9);
     if (!name) {
         cairn_json_u64(json, "from", s->from);
         cairn_json_u64(json, "into", s->into);

@@ -191,9 +191,13 @@ void cli_holds_add(struct cairn_buffer *out, struct cairn_heap_holds *holds)
     cairn_heap_holds_info(holds, &info);
     (void)cairn_heap_holds_block(holds, &block);
     cli_add_size(out, block.bytes);
-    cairn_buffer_printf(out, " at 0x%" PRIx64 ", ", block.va);
-    cli_add_duration(out, block.age_ns);
-    cairn_buffer_str(out, " old\n");
+    cairn_buffer_printf(out, " at 0x%" PRIx64, block.va);
+    if (block.age_ns != UINT64_MAX) {
+        cairn_buffer_str(out, ", ");
+        cli_add_duration(out, block.age_ns);
+        cairn_buffer_str(out, " old");
+    }
+    cairn_buffer_char(out, '\n');
     cli_heap_add_stack(out, cairn_heap_holds_profile(holds), block.stack);
     cairn_buffer_char(out, '\n');
     if (!info.n_paths)
@@ -255,7 +259,7 @@ int cli_holds_add_tree(struct cairn_buffer *out, struct cairn_heap_holds *holds,
     return code;
 }
 
-void cli_holds_say(struct cairn_heap_holds *holds)
+void cli_holds_say(struct cairn_heap_holds *holds, bool is_core)
 {
     struct cairn_heap_holds_info info = {.size = sizeof info};
     struct cairn_buffer out = {0};
@@ -267,12 +271,12 @@ void cli_holds_say(struct cairn_heap_holds *holds)
     cli_add_counted(&out, info.n_pointers, "pointer");
     cairn_buffer_str(&out, "; read ");
     cli_add_size(&out, info.read_bytes);
-    cairn_buffer_printf(&out, " in %.1f s; ", (double)info.duration_ns / 1e9);
+    cairn_buffer_printf(&out, " in %.1f s", (double)info.duration_ns / 1e9);
     if (info.stopped_ns)
-        cairn_buffer_printf(&out, "the process was stopped for %.0f ms",
+        cairn_buffer_printf(&out, "; the process was stopped for %.0f ms",
                             (double)info.stopped_ns / 1e6);
-    else
-        cairn_buffer_str(&out, "the process ran on");
+    else if (!is_core)
+        cairn_buffer_str(&out, "; the process ran on");
     cli_say("%s", cairn_buffer_text(&out));
     if (!info.is_confirmed)
         cli_say("pointers moved in each of %u looks, so a path may be out of date: --consistent "

@@ -15,6 +15,8 @@ static size_t at_most(const struct cli_heap_look *look, uint64_t n_shown)
 
 void cli_heap_add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak)
 {
+    if (leak->youngest_ns == UINT64_MAX)
+        return;
     cairn_buffer_str(out, ", ");
     cli_add_duration(out, leak->youngest_ns);
     if (leak->n_blocks > 1 && leak->oldest_ns - leak->youngest_ns >= 1000000000) {

@@ -53,7 +53,8 @@ static const struct cli_option options[] = {
 
 struct job {
     struct cli_args *args;
-    int pid;
+    int pid;          /* 0: of a core file, */
+    const char *core; /* whose path this is */
     uint64_t n_shown; /* 0: all */
     bool json, wants_possibly, consistent, force;
     const char *out;
@@ -110,7 +111,8 @@ static bool parse(struct job *job, const char **ret_input)
         return false;
     char **operands = cli_args_operands(job->args, &n);
     if (n != 1)
-        cli_args_wrong(job->args, n ? "one process at a time" : "PID or NAME is missing");
+        cli_args_wrong(job->args,
+                       n ? "one process or core file at a time" : "PID, NAME or CORE is missing");
     *ret_input = n == 1 ? operands[0] : NULL;
     return n == 1;
 }
@@ -145,15 +147,17 @@ int cli_lost_look(struct cli_heap_wanted *wanted, int pid, const struct cairn_he
     cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->lost, &ret_lost->n_lost);
     cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->possibly,
                           &ret_lost->n_possibly);
-    code = cli_heap_name(&wanted->names, pid, ret_lost->profile, err);
+    code = cli_heap_name(&wanted->names, opts->core ? 0 : pid, ret_lost->profile, err);
     return code < 0 ? code : leave_out(wanted, ret_lost, err);
 }
 
 static int look(struct job *job, const char *input, struct cairn_err *err)
 {
-    int code = cli_heap_find_process(input, &job->pid, err);
-    const struct cairn_heap_lost_opts opts = {
-        .size = sizeof opts, .filter = &job->wanted.filter, .consistent = job->consistent};
+    int code = cli_heap_find_target(input, &job->pid, &job->core, err);
+    const struct cairn_heap_lost_opts opts = {.size = sizeof opts,
+                                              .filter = &job->wanted.filter,
+                                              .consistent = job->consistent,
+                                              .core = job->core};
     return code < 0 ? code : cli_lost_look(&job->wanted, job->pid, &opts, &job->lost, err);
 }
 
@@ -165,7 +169,7 @@ static int print(const struct job *job, struct cairn_err *err)
     cairn_heap_quality_text(job->lost.heap, job->lost.profile, quality, sizeof quality);
     if (job->json) {
         cairn_json_open(&json, NULL, '{');
-        cairn_json_i64(&json, "pid", job->pid);
+        cli_heap_put_target(&json, job->pid, job->core, job->lost.heap);
         cli_lost_put(&json, &job->lost, job->n_shown);
         cli_heap_put_suppressed(&json, &job->wanted);
         cairn_json_str(&json, "quality", quality);
@@ -179,7 +183,7 @@ static int print(const struct job *job, struct cairn_err *err)
     if (code == CAIRN_OK && !job->json) {
         fflush(stdout);
         cli_heap_say_suppressed(&job->wanted);
-        cli_lost_say(&job->lost);
+        cli_lost_say(&job->lost, job->core != NULL);
         cli_say("%s", quality);
     }
     cairn_buffer_done(&out);
@@ -241,10 +245,12 @@ static int run(struct cli_args *args)
 
 const struct cli_command cli_heap_lost = {
     .name = "heap lost",
-    .summary = "blocks of a running process that nothing points to any more",
-    .usage = (const char *const[]){"heap lost [OPTION...] PID|NAME", NULL},
+    .summary = "blocks that nothing points to any more, of a running process or a core file",
+    .usage = (const char *const[]){"heap lost [OPTION...] PID|NAME|CORE", NULL},
     .options = options,
-    .notes = "The process runs on while it is read several times; what no pass reaches is lost.",
+    .notes = "The process runs on while it is read several times; what no pass reaches is lost. A "
+             "core file of a program that was not tracked has no birth stacks: its blocks are "
+             "listed by class and size.",
     .run = run,
     .remote = CLI_REMOTE_TEXT,
 };

@@ -21,7 +21,7 @@ void cli_lost_put(struct cairn_json *json, const struct cairn_heap_lost *lost, u
 void cli_lost_add_sums(struct cairn_buffer *out, const struct cairn_heap_lost *lost);
 void cli_lost_put_sums(struct cairn_json *json, const struct cairn_heap_lost *lost);
 /* How it was found, and why it may not be all: on stderr. */
-void cli_lost_say(const struct cairn_heap_lost *lost);
+void cli_lost_say(const struct cairn_heap_lost *lost, bool is_core);
 
 /* Looks at the process of `look`, whose `lost` is filled: for each of its stacks. */
 int cli_heap_report_lost(struct cli_heap_wanted *wanted, struct cli_heap_look *look,

@@ -170,7 +170,7 @@ static void say_text(const char *head, const char *text)
     cairn_buffer_done(&out);
 }
 
-void cli_lost_say(const struct cairn_heap_lost *lost)
+void cli_lost_say(const struct cairn_heap_lost *lost, bool is_core)
 {
     struct cairn_buffer out = {0};
     add_amount(&out, lost->bytes, lost->n_blocks);
@@ -181,12 +181,12 @@ void cli_lost_say(const struct cairn_heap_lost *lost)
     cairn_buffer_str(&out, " in ");
     cairn_buffer_printf(&out, "%" PRIu64 " pass%s and ", lost->n_passes,
                         lost->n_passes == 1 ? "" : "es");
-    cairn_buffer_printf(&out, "%.1f s; ", (double)lost->duration_ns / 1e9);
+    cairn_buffer_printf(&out, "%.1f s", (double)lost->duration_ns / 1e9);
     if (lost->stopped_ns)
-        cairn_buffer_printf(&out, "the process was stopped for %.0f ms",
+        cairn_buffer_printf(&out, "; the process was stopped for %.0f ms",
                             (double)lost->stopped_ns / 1e6);
-    else
-        cairn_buffer_str(&out, "the process ran on");
+    else if (!is_core)
+        cairn_buffer_str(&out, "; the process ran on");
     cli_say("%s", cairn_buffer_text(&out));
     say_text("why nothing is claimed to be lost: ", lost->unsure);
     say_text("", lost->notes);

@@ -290,7 +290,7 @@ static int work(struct job *job, struct cairn_err *err)
     if (result == CAIRN_OK && !job->json) {
         fflush(stdout);
         if (job->wants_lost)
-            cli_lost_say(&job->lost);
+            cli_lost_say(&job->lost, false);
         cli_heap_say_quality(&job->look, NULL);
     }
     return result;

@@ -24,7 +24,7 @@ static void print(const struct cli_run *run, const struct cairn_heap_lost *found
     fwrite(out.data, 1, out.size, stderr);
     cairn_buffer_done(&out);
     cli_heap_say_suppressed(run->wanted);
-    cli_lost_say(found);
+    cli_lost_say(found, false);
 }
 
 /* The same blocks are lost as before, as far as their number and bytes say. */

@@ -26,7 +26,9 @@ struct cairn_heap;
  * tracker in it. CAIRN_E_ACCESS: it is another's. */
 CAIRN_API int cairn_heap_read_pid(int pid, struct cairn_heap **ret_heap, struct cairn_err *err);
 
-/* What cairn_heap_save() wrote, or a state file as a tracker left it. */
+/* What cairn_heap_save() wrote, or a state file as a tracker left it; or a core file. Of one that
+ * has no tracker's state the blocks are those of glibc's malloc: in place of stacks are the classes
+ * of C++ and sizes. CAIRN_E_MISSING: it has neither. */
 CAIRN_API int cairn_heap_read_file(const char *path, struct cairn_heap **ret_heap,
                                    struct cairn_err *err);
 
@@ -34,6 +36,9 @@ CAIRN_API int cairn_heap_read_file(const char *path, struct cairn_heap **ret_hea
  * one is passed over, with a warning. */
 CAIRN_API int cairn_heap_read_folder(const char *path, struct cairn_heap **ret_heap,
                                      struct cairn_err *err);
+
+/* Nonzero if the file begins as a core file does. */
+CAIRN_API int cairn_heap_is_core(const char *path);
 
 CAIRN_API void cairn_heap_free(struct cairn_heap *heap); /* accepts NULL */
 
@@ -130,7 +135,8 @@ CAIRN_API int cairn_heap_profile(struct cairn_heap *heap, const struct cairn_hea
 struct cairn_heap_leak {
     uint32_t process, stack; /* stack: of cairn_heap_leaks()'s profile, for cairn_profile_stack() */
     uint64_t n_blocks, bytes;
-    uint64_t oldest_ns, youngest_ns; /* how long ago the first and the last of them were born */
+    uint64_t oldest_ns, youngest_ns; /* how long ago the first and the last of them were born;
+                                        UINT64_MAX: not known, as of a core file */
     const char *cut;                 /* why the stack ends early; NULL: it is whole */
     const char *kind;     /* of cairn_heap_mapped(): what asked for it, a static text; else NULL */
     uint64_t error_bytes; /* the standard error of `bytes`, at most; 0: every block is recorded */
@@ -248,9 +254,9 @@ CAIRN_API int cairn_heap_suppressed(const struct cairn_heap_suppressions *s, siz
 
 /* One live block. */
 struct cairn_heap_block_info {
-    uint64_t va, size, age_ns;
-    uint32_t process, stack; /* as in struct cairn_heap_leak */
-    int has_stack;           /* 0: born while stacks were off, or none could be taken. Then `stack`
+    uint64_t va, size, age_ns; /* UINT64_MAX: not known */
+    uint32_t process, stack;   /* as in struct cairn_heap_leak */
+    int has_stack; /* 0: born while stacks were off, or none could be taken. Then `stack`
                                 has the caller of the allocation function alone, or is 0 */
 };
 
@@ -266,9 +272,11 @@ CAIRN_API void cairn_heap_blocks_free(struct cairn_heap_block_info *blocks); /* 
 struct cairn_heap_lost_opts {
     size_t size;
     const struct cairn_heap_filter *filter; /* which lost blocks are listed; NULL: all */
-    int consistent; /* nonzero: the process is stopped while it is read, and read once */
-    int at_exit;    /* nonzero: it stands still at its end (CAIRN_HEAP_TURN_STANDS), held by this
+    int consistent;   /* nonzero: the process is stopped while it is read, and read once */
+    int at_exit;      /* nonzero: it stands still at its end (CAIRN_HEAP_TURN_STANDS), held by this
                     thread. Stacks of threads that ended with it hold what is on them */
+    const char *core; /* path of a core file, which is read in place of the process; `pid` does not
+                         count. NULL: none */
 };
 
 /*

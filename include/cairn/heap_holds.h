@@ -29,9 +29,11 @@ struct cairn_heap_holds_opts {
      * for. Borrowed until the call returns. */
     const uint64_t *vas;
     size_t n_vas;
-    size_t n_paths; /* pointers to the block whose paths are reported; 0: one */
-    int dominators; /* nonzero: cairn_heap_holds_node() is asked for */
-    int consistent; /* nonzero: the process is stopped while it is read */
+    size_t n_paths;   /* pointers to the block whose paths are reported; 0: one */
+    int dominators;   /* nonzero: cairn_heap_holds_node() is asked for */
+    int consistent;   /* nonzero: the process is stopped while it is read */
+    const char *core; /* path of a core file, which is read in place of the process; `pid` does not
+                         count. NULL: none. Borrowed until the call returns */
 };
 
 struct cairn_heap_holds;

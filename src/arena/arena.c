@@ -207,6 +207,8 @@ static int walk_main(struct cairn_arena_walking *w)
         const struct cairn_arena_part part = {(w->first_va + CHUNK_ALIGN - 1) &
                                                   ~(uint64_t)(CHUNK_ALIGN - 1),
                                               top_end, w->main_va + ARENA_TOP};
+        w->walk->main_low = w->first_va;
+        w->walk->main_high = top_end;
         result = cairn_arena_chunks(w, &part, &end);
         known = system_mem;
     }

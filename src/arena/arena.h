@@ -49,12 +49,13 @@ struct cairn_arena_block {
 struct cairn_arena_walk {
     struct cairn_arena_block *blocks; /* ascending */
     size_t n, cap;
-    uint64_t bytes;        /* of all blocks */
-    uint32_t n_arenas;     /* the main one too */
-    uint32_t n_caches;     /* of threads */
-    uint64_t n_cached;     /* chunks in them and in fastbins: free */
-    uint64_t heap_bytes;   /* of arenas and mapped chunks, as far as they are known */
-    uint64_t unread_bytes; /* of these: not listed, because what was read made no sense */
+    uint64_t bytes;               /* of all blocks */
+    uint64_t main_low, main_high; /* va: the main arena's chunks, if they are one piece; else 0 */
+    uint32_t n_arenas;            /* the main one too */
+    uint32_t n_caches;            /* of threads */
+    uint64_t n_cached;            /* chunks in them and in fastbins: free */
+    uint64_t heap_bytes;          /* of arenas and mapped chunks, as far as they are known */
+    uint64_t unread_bytes;        /* of these: not listed, because what was read made no sense */
 };
 
 /* CAIRN_E_MISSING: there is no arena of a known layout. CAIRN_E_NOMEM. */

@@ -159,9 +159,9 @@ static bool shared_part(const struct adding *a, uint32_t base, uint32_t n, uint3
 }
 
 /* A frame of its own, so that these blocks are told from those whose stack is not known. */
-static uint32_t add_before(struct adding *a)
+static uint32_t add_text_frame(struct adding *a, const char *name, size_t size)
 {
-    struct cairn_profile_function function = {.name = text(a, BEFORE, strlen(BEFORE))};
+    struct cairn_profile_function function = {.name = text(a, name, size)};
     function.system_name = function.name;
     struct cairn_profile_line line = {0};
     struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
@@ -184,7 +184,12 @@ static void add_stack(struct adding *a, uint32_t stack)
         return;
     }
     if (record.head.flags & CAIRN_HEAP_LOG_BEFORE)
-        at = add_before(a);
+        at = add_text_frame(a, BEFORE, strlen(BEFORE));
+    if (record.head.flags & CAIRN_HEAP_LOG_KIND) {
+        const char *kind = (const char *)record.rets;
+        a->stacks[stack] = add_text_frame(a, kind, strnlen(kind, record.head.n * sizeof(uint64_t)));
+        return;
+    }
     enum cairn_frame_how how =
         record.head.flags & CAIRN_HEAP_LOG_GUESSED ? CAIRN_HOW_FP_GUESS : CAIRN_HOW_CFI;
     for (uint32_t i = 0; i < record.head.n && !a->failed; i++)

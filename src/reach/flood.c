@@ -183,6 +183,7 @@ static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
     form->off = hint->off;
     form->tables = f->reach->tables;
     form->n_tables = f->reach->n_tables;
+    form->slack = f->reach->slack;
     if (form->off >= form->block.size)
         return CAIRN_OK;
     size_t head =

@@ -13,17 +13,18 @@ bool cairn_reach_form_is_off(uint64_t off)
 static bool is_array(const struct cairn_reach_form *f)
 {
     uint64_t count = f->around[0], rest = f->block.size - f->off;
-    return (f->off == 8 || f->off == 16) && count && count <= rest && rest % count == 0;
+    return (f->off == 8 || f->off == 16) && count && count <= rest && rest % count <= f->slack;
 }
 
 static bool has_size(const struct cairn_reach_form *f)
 {
-    return f->off == 8 && f->head[0] == f->block.size - 8;
+    uint64_t rest = f->block.size - 8;
+    return f->off == 8 && f->head[0] <= rest && rest - f->head[0] <= f->slack;
 }
 
 static bool is_dtv(const struct cairn_reach_form *f)
 {
-    return f->off == 16 && f->block.size % 16 == 0 && f->head[0] == f->block.size / 16 - 2;
+    return f->off == 16 && f->block.size % 16 <= f->slack && f->head[0] == f->block.size / 16 - 2;
 }
 
 static bool is_string(const struct cairn_reach_form *f)
@@ -57,7 +58,7 @@ static bool has_own_address(const struct cairn_reach_form *f)
 static bool fits(const struct cairn_reach_form *f, uint64_t length)
 {
     uint64_t rest = f->block.size - f->off;
-    return length && length <= rest && rest - length <= PREFIX_SPARE;
+    return length && length <= rest && rest - length <= PREFIX_SPARE + f->slack;
 }
 
 /* In the bytes before the text; of redis' shortest strings a length has five bits. */

@@ -29,6 +29,7 @@ struct cairn_reach_form {
     uint64_t around[CAIRN_REACH_FORM_WORDS]; /* the word before `off`, and the one there */
     const struct cairn_reach_range *tables;  /* where vtables may be, ascending */
     size_t n_tables;
+    uint64_t slack; /* bytes by which the block may be larger than what was asked for */
 };
 
 /* May a pointer to this place be of one of these forms? */

@@ -50,6 +50,7 @@ struct cairn_reach {
     uint64_t tag_bits;  /* that the machine takes off every address (aarch64: the upper byte) */
     const struct cairn_reach_range *tables; /* where vtables may be, ascending. Borrowed */
     size_t n_tables;
+    uint64_t slack;          /* bytes by which sizes may be more than what was asked for */
     uint8_t *marks;          /* by block */
     uint64_t *pending;       /* a bit for each block whose bytes are still to be read */
     uint64_t *pending_words; /* a bit for each word of `pending` that is not zero */

@@ -228,7 +228,9 @@ enum cairn_heap_log_flag {
                                    function */
     CAIRN_HEAP_LOG_IGNORED = 4, /* of blocks that the program says are no leaks, when they are born
                                    (__lsan_disable()); the stack `base` is the same otherwise */
-    CAIRN_HEAP_LOG_BEFORE = 8   /* of blocks that are older than the tracker: it has no frames */
+    CAIRN_HEAP_LOG_BEFORE = 8,  /* of blocks that are older than the tracker: it has no frames */
+    CAIRN_HEAP_LOG_KIND = 16    /* of blocks that no tracker saw: `rets` is a text that says of what
+                                   kind they are, with zeros behind it */
 };
 
 /*
@@ -338,8 +340,9 @@ enum cairn_heap_flag {
     /* Set in a copy only: the process was running while it was copied. An entry may be half
      * written, or refer to data that was copied before. */
     CAIRN_HEAP_WAS_RUNNING = 512,
-    CAIRN_HEAP_LATE = 1024,  /* the process ran before the tracker was in it */
-    CAIRN_HEAP_CHOSEN = 2048 /* only what chosen libraries ask for is recorded */
+    CAIRN_HEAP_LATE = 1024,   /* the process ran before the tracker was in it */
+    CAIRN_HEAP_CHOSEN = 2048, /* only what chosen libraries ask for is recorded */
+    CAIRN_HEAP_UNSEEN = 4096  /* no tracker wrote it: it was made of a core file's blocks */
 };
 
 enum cairn_heap_pause {

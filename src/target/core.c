@@ -20,74 +20,44 @@
 #include "base/log.h"
 #include "base/shared_memory.h"
 #include "base/zip.h"
+#include "target/core_memory.h"
 #include "target/core_modules.h"
 #include "target/regs.h"
 #include "target/target.h"
 #include "unwind/space.h"
 
-/* Memory that is in the file. */
-struct part {
-    uint64_t va;
-    struct cairn_span bytes;
-};
-
-struct core_target {
-    struct cairn_target target; /* first: the accessors cast */
-    struct cairn_file file;
-    struct cairn_elf elf;
-    struct cairn_core_notes notes;
-    struct part *parts; /* sorted by va */
-    size_t n_parts, cap_parts;
-    char program[PATH_MAX]; /* as the caller says; "" where he does not */
-};
-
-static const struct part *part_at(const struct core_target *c, uint64_t va)
-{
-    size_t n = CAIRN_COUNT_BELOW(c->parts, c->n_parts, va, va);
-    return n && va - c->parts[n - 1].va < c->parts[n - 1].bytes.size ? &c->parts[n - 1] : NULL;
-}
-
 /* What the core itself holds. */
 static bool read_core(void *ctx, uint64_t va, void *to, size_t size)
 {
-    struct core_target *c = ctx;
-    for (size_t done = 0, step; done < size; done += step) {
-        const struct part *part = part_at(c, va + done);
-        if (!part)
-            return false;
-        size_t skip = (size_t)(va + done - part->va);
-        step = part->bytes.size - skip < size - done ? part->bytes.size - skip : size - done;
-        memcpy((uint8_t *)to + done, part->bytes.data + skip, step);
-    }
-    return true;
+    return cairn_core_memory_read(ctx, va, to, size) == size;
 }
 
 static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     return !read_core(ctx, va, to, size) && !cairn_target_read_file(&c->target, va, to, size);
 }
 
 static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region)
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     return cairn_target_find(&c->target, va, ret_region);
 }
 
 static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
 {
-    const struct core_target *t = ctx;
+    const struct cairn_core_target *t = ctx;
     return cairn_target_next_code(&t->target, va, ret_va);
 }
 
 /* What is not in the file cannot have been written. */
 static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_to)
 {
-    const struct core_target *t = ctx;
+    const struct cairn_core_target *t = ctx;
     const struct cairn_target_map *map;
     for (; (map = cairn_target_next_heap(&t->target, va)); va = map->end) {
         uint64_t from = va > map->start ? va : map->start;
-        const struct part *part = part_at(t, from);
+        const struct cairn_core_part *part = cairn_core_memory_part(t, from);
         if (!part)
             continue;
         size_t left = part->bytes.size - (size_t)(from - part->va);
@@ -101,7 +71,7 @@ static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_
 
 static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)
 {
-    const struct core_target *c = ctx;
+    const struct cairn_core_target *c = ctx;
     (void)err;
     for (size_t i = 0; i < c->notes.n_threads && i < cap; i++)
         ret_tids[i] = c->notes.threads[i].tid;
@@ -111,7 +81,7 @@ static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct c
 
 static int regs(void *ctx, int tid, struct cairn_cursor_regs *ret_regs, struct cairn_err *err)
 {
-    const struct core_target *c = ctx;
+    const struct cairn_core_target *c = ctx;
     for (size_t i = 0; i < c->notes.n_threads; i++)
         if (c->notes.threads[i].tid == tid &&
             cairn_target_regs(c->notes.threads[i].regs, c->elf.swap, ret_regs))
@@ -121,7 +91,7 @@ static int regs(void *ctx, int tid, struct cairn_cursor_regs *ret_regs, struct c
 
 static void done(void *ctx)
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     cairn_target_done(&c->target);
     cairn_core_notes_done(&c->notes);
     cairn_free(c->parts);
@@ -130,7 +100,7 @@ static void done(void *ctx)
 }
 
 /* The path without what the kernel appends to that of a deleted file. */
-static uint32_t add_path(struct core_target *c, const char *path, uint32_t *flags)
+static uint32_t add_path(struct cairn_core_target *c, const char *path, uint32_t *flags)
 {
     static const char deleted[] = " (deleted)";
     size_t size = cairn_is_shared_memory(path) ? 0 : strlen(path), tail = sizeof deleted - 1;
@@ -141,7 +111,7 @@ static uint32_t add_path(struct core_target *c, const char *path, uint32_t *flag
     return cairn_strings_add(&c->target.texts, path, size);
 }
 
-static int add_map(struct core_target *c, struct cairn_target_map map, struct cairn_err *err)
+static int add_map(struct cairn_core_target *c, struct cairn_target_map map, struct cairn_err *err)
 {
     const struct cairn_core_file *file = cairn_core_notes_file(&c->notes, map.start);
     if (file) {
@@ -154,9 +124,9 @@ static int add_map(struct core_target *c, struct cairn_target_map map, struct ca
 }
 
 /* What the file holds of a segment; it may end before its end. */
-static int add_part(struct core_target *c, const struct cairn_elf_segment *segment)
+static int add_part(struct cairn_core_target *c, const struct cairn_elf_segment *segment)
 {
-    struct part part = {.va = segment->vaddr};
+    struct cairn_core_part part = {.va = segment->vaddr};
     uint64_t left = segment->off < c->elf.bytes.size ? c->elf.bytes.size - segment->off : 0;
     uint64_t size = segment->file_size < segment->mem_size ? segment->file_size : segment->mem_size;
     if (segment->mem_size > UINT64_MAX - segment->vaddr || !left || !size ||
@@ -168,7 +138,7 @@ static int add_part(struct core_target *c, const struct cairn_elf_segment *segme
     return CAIRN_OK;
 }
 
-static int add_segment(struct core_target *c, const struct cairn_elf_segment *segment,
+static int add_segment(struct cairn_core_target *c, const struct cairn_elf_segment *segment,
                        struct cairn_err *err)
 {
     struct cairn_target_map map = {
@@ -184,12 +154,12 @@ static int add_segment(struct core_target *c, const struct cairn_elf_segment *se
 
 static int compare_parts(const void *a, const void *b)
 {
-    const struct part *left = a, *right = b;
+    const struct cairn_core_part *left = a, *right = b;
     return left->va < right->va ? -1 : left->va > right->va;
 }
 
 /* Files that no segment stands for: gcore(1) leaves out what is not written. */
-static int add_files(struct core_target *c, struct cairn_err *err)
+static int add_files(struct cairn_core_target *c, struct cairn_err *err)
 {
     int code = CAIRN_OK;
     for (size_t i = 0; i < c->notes.n_files && code == CAIRN_OK; i++) {
@@ -206,7 +176,7 @@ static int add_files(struct core_target *c, struct cairn_err *err)
 }
 
 /* Memory first: without NT_FILE it is what tells of files. */
-static int read_memory_of(struct core_target *c, struct cairn_err *err)
+static int read_memory_of(struct cairn_core_target *c, struct cairn_err *err)
 {
     struct cairn_elf_segment segment;
     for (uint32_t i = 0; cairn_elf_segment(&c->elf, i, &segment); i++)
@@ -217,7 +187,7 @@ static int read_memory_of(struct core_target *c, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-static int read_maps(struct core_target *c, struct cairn_err *err)
+static int read_maps(struct cairn_core_target *c, struct cairn_err *err)
 {
     struct cairn_elf_segment segment;
     int code = CAIRN_OK;
@@ -230,7 +200,7 @@ static int read_maps(struct core_target *c, struct cairn_err *err)
 
 static bool read_head(void *ctx, const char *path, uint8_t *to, size_t size)
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     struct cairn_debugfile_found found = {0};
     struct cairn_span head;
     if (cairn_debugfile_find(c->target.finder, path, NULL, &found, NULL) < 0)
@@ -244,7 +214,7 @@ static bool read_head(void *ctx, const char *path, uint8_t *to, size_t size)
 
 static bool is_of_build(void *ctx, const char *path, const char *build_id)
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     struct cairn_debugfile_found found = {0};
     if (cairn_debugfile_find(c->target.finder, path, build_id, &found, NULL) < 0)
         return false;
@@ -256,7 +226,7 @@ static bool is_of_build(void *ctx, const char *path, const char *build_id)
 /* No file has that name: it is looked for by its build ID alone. */
 static void find_build(void *ctx, const char *build_id, char ret_path[PATH_MAX])
 {
-    struct core_target *c = ctx;
+    struct cairn_core_target *c = ctx;
     struct cairn_debugfile_found found = {0};
     char name[PATH_MAX];
     snprintf(name, sizeof name, "/build-id/%s", build_id);
@@ -268,7 +238,7 @@ static void find_build(void *ctx, const char *build_id, char ret_path[PATH_MAX])
 }
 
 /* Modules are known by absolute paths. One that is not here may be below the root. */
-static int find_program(struct core_target *c, const struct cairn_unwind_opts *opts,
+static int find_program(struct cairn_core_target *c, const struct cairn_unwind_opts *opts,
                         struct cairn_err *err)
 {
     const char *path = opts && opts->program ? opts->program : "";
@@ -281,7 +251,7 @@ static int find_program(struct core_target *c, const struct cairn_unwind_opts *o
     return CAIRN_OK;
 }
 
-static int find_files(struct core_target *c, struct cairn_err *err)
+static int find_files(struct cairn_core_target *c, struct cairn_err *err)
 {
     const struct cairn_core_access access = {
         &c->target.memory, read_head, is_of_build, find_build, c, *c->program ? c->program : NULL};
@@ -321,7 +291,7 @@ static int fail_without_threads(const struct cairn_elf *elf, struct cairn_err *e
     return cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
 }
 
-static int read_core_file(struct core_target *c, const struct cairn_unwind_opts *opts,
+static int read_core_file(struct cairn_core_target *c, const struct cairn_unwind_opts *opts,
                           struct cairn_err *err)
 {
     const char *packer = cairn_zip_program(c->elf.bytes);
@@ -358,13 +328,18 @@ static const struct cairn_space_kind kind = {.is_dead = true,
                                              .threads = threads,
                                              .regs = regs};
 
-const struct cairn_core_facts *cairn_target_core_facts(const struct cairn_unwind_space *space)
+const struct cairn_core_target *cairn_core_target_of(const struct cairn_unwind_space *space)
 {
-    const struct core_target *c = space->accessors.ctx;
-    return space->kind == &kind ? &c->notes.facts : NULL;
+    return space->kind == &kind ? space->accessors.ctx : NULL;
 }
 
-static int open_space(struct core_target *c, const struct cairn_unwind_opts *opts,
+const struct cairn_core_facts *cairn_target_core_facts(const struct cairn_unwind_space *space)
+{
+    const struct cairn_core_target *c = cairn_core_target_of(space);
+    return c ? &c->notes.facts : NULL;
+}
+
+static int open_space(struct cairn_core_target *c, const struct cairn_unwind_opts *opts,
                       struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
     const struct cairn_unwind_accessors accessors = {
@@ -383,7 +358,7 @@ static int open_space(struct core_target *c, const struct cairn_unwind_opts *opt
 int cairn_target_open_core(struct cairn_span bytes, const struct cairn_unwind_opts *opts,
                            struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
-    struct core_target *c = cairn_alloc(1, sizeof *c);
+    struct cairn_core_target *c = cairn_alloc(1, sizeof *c);
     if (!c)
         return cairn_fail_memory(err);
     c->elf.bytes = bytes;
@@ -396,7 +371,7 @@ int cairn_target_open_core(struct cairn_span bytes, const struct cairn_unwind_op
 int cairn_unwind_space_open_core(const char *path, const struct cairn_unwind_opts *opts,
                                  struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
-    struct core_target *c = cairn_alloc(1, sizeof *c);
+    struct cairn_core_target *c = cairn_alloc(1, sizeof *c);
     if (!c)
         return cairn_fail_memory(err);
     int code = cairn_file_open(path, &c->file, err);

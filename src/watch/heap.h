@@ -104,7 +104,7 @@ uint64_t cairn_heap_end_ns(const struct cairn_heap_state *state);
 int cairn_heap_add_to(struct cairn_heap_state *state, const struct cairn_heap_sums *sums,
                       struct cairn_profile *profile, uint32_t *ret_stacks, struct cairn_err *err);
 
-/* How long before that an epoch began, ns. */
+/* How long before that an epoch began, ns. UINT64_MAX: not known. */
 uint64_t cairn_heap_age(const struct cairn_heap_state *state, uint32_t epoch);
 
 /* The epochs whose blocks a filter keeps. CAIRN_E_ARG: there is no such mark. */

@@ -21,6 +21,7 @@ void cairn_heap_holds_free(struct cairn_heap_holds *holds)
     cairn_heap_free(holds->heap);
     cairn_profile_free(holds->profile);
     cairn_variables_free(holds->variables);
+    cairn_heap_core_close(holds->core);
     cairn_strings_done(&holds->strings);
     cairn_free(holds->stacks);
     cairn_free(holds->of_block);
@@ -36,7 +37,7 @@ static bool is_enough(const struct cairn_heap_holds *h)
 {
     if (h->n_tries >= TRIES)
         return true;
-    if (h->target != UINT32_MAX && !h->n_paths && !h->opts.consistent)
+    if (h->target != UINT32_MAX && !h->n_paths && !h->opts.consistent && !h->core)
         return h->n_tries >= TRIES_NONE;
     return h->is_confirmed;
 }
@@ -70,12 +71,12 @@ static int look(struct cairn_heap_holds *h, struct cairn_err *err)
 {
     struct cairn_lost_search *s = &h->search;
     uint64_t begin = cairn_now_ns();
-    int code = h->opts.consistent ? cairn_lost_stop_process(s, err) : CAIRN_OK;
+    int code = h->opts.consistent && !h->core ? cairn_lost_stop_process(s, err) : CAIRN_OK;
     if (code == CAIRN_OK)
         code = look_until_confirmed(h, err);
     cairn_tracer_free(s->tracer);
     s->tracer = NULL;
-    if (h->opts.consistent)
+    if (h->opts.consistent && !h->core)
         h->stopped_ns = cairn_now_ns() - begin;
     if (code == CAIRN_OK && h->graph->n_left_out)
         cairn_log(CAIRN_LOG_WARNING,
@@ -86,11 +87,10 @@ static int look(struct cairn_heap_holds *h, struct cairn_err *err)
 
 static int work(struct cairn_heap_holds *h, struct cairn_err *err)
 {
-    int code = cairn_lost_space_open(h->search.pid, &h->search.space, err);
-    if (code < 0)
-        return code;
-    cairn_lost_threads_open(&h->search.threads);
-    code = cairn_variables_new(h->search.pid, &h->variables, err);
+    int code = cairn_lost_search_open(&h->search, h->core, err);
+    if (code == CAIRN_OK)
+        code = h->core ? cairn_variables_of_core(h->core->space, h->core->maps, &h->variables, err)
+                       : cairn_variables_new(h->search.pid, &h->variables, err);
     if (code == CAIRN_OK)
         code = look(h, err);
     if (code == CAIRN_OK)
@@ -110,7 +110,11 @@ int cairn_heap_holds_new(int pid, const struct cairn_heap_holds_opts *opts,
     memcpy(&h->opts, opts, opts->size < sizeof h->opts ? opts->size : sizeof h->opts);
     h->search.pid = pid;
     h->target = UINT32_MAX;
-    int code = work(h, err);
+    int code = h->opts.core ? cairn_heap_core_open(h->opts.core, &h->core, err) : CAIRN_OK;
+    if (code == CAIRN_OK) {
+        code = work(h, err);
+        code = h->core && code < 0 ? cairn_fail_in(err, code, h->opts.core) : code;
+    }
     h->duration_ns = cairn_now_ns() - begin;
     if (code < 0) {
         cairn_heap_holds_free(h);

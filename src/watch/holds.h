@@ -17,6 +17,7 @@
 
 #include "base/strings.h"
 #include "reach/graph.h"
+#include "watch/core.h"
 #include "watch/lost_pass.h"
 #include "watch/variables.h"
 
@@ -57,6 +58,7 @@ struct cairn_holds_node {
 
 struct cairn_heap_holds {
     struct cairn_heap_holds_opts opts;
+    struct cairn_heap_core *core; /* NULL: it is of a process */
     struct cairn_lost_search search;
     struct cairn_heap *heap;
     struct cairn_profile *profile;

@@ -76,7 +76,8 @@ static bool find_frame(struct cairn_heap_holds *h, struct cairn_snapshot *snapsh
 int cairn_holds_find_frames(struct cairn_heap_holds *holds, struct cairn_err *err)
 {
     const struct cairn_snapshot_opts opts = {.size = sizeof opts,
-                                             .pid = holds->search.pid,
+                                             .pid = holds->core ? 0 : holds->search.pid,
+                                             .core = holds->core ? holds->opts.core : NULL,
                                              .no_stop = 1,
                                              .user_only = 1,
                                              .no_guests = 1};

@@ -179,7 +179,7 @@ static void forget(struct cairn_heap_holds *h)
 {
     cairn_reach_graph_free(h->graph);
     cairn_reach_free(h->search.reach);
-    cairn_heap_free(h->heap);
+    cairn_lost_pass_drop_state(&h->search, h->heap);
     h->graph = NULL;
     h->search.reach = NULL;
     h->heap = NULL;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/threads.h"
+#include "watch/core.h"
 #include "watch/lost_pass.h"
 
 enum {
@@ -141,6 +142,13 @@ static int pass_at_exit(struct cairn_lost_search *s, uint64_t *ret_ns, struct ca
     return code;
 }
 
+/* Nothing moves there. The second pass is for the tables alone, as in pass_stopped(). */
+static int pass_core(struct cairn_lost_search *s, struct cairn_err *err)
+{
+    int code = cairn_lost_pass_first(s, err);
+    return code < 0 ? code : cairn_lost_pass_next(s, CAIRN_LOST_STOP_RUNNING, err);
+}
+
 static void say_doubts(const struct cairn_lost_search *s, bool is_quiet,
                        struct cairn_heap_lost *lost)
 {
@@ -162,6 +170,9 @@ static void say_doubts(const struct cairn_lost_search *s, bool is_quiet,
     if (unread->why)
         add_text(text, size, "memory at 0x%llx was not read: %s",
                  (unsigned long long)unread->why_va, unread->why);
+    if (s->space.missing_bytes)
+        add_text(text, size, "the core file ends before %llu kB of its memory",
+                 (unsigned long long)s->space.missing_bytes / 1024);
     if (s->kernel.has_ring)
         add_text(text, size,
                  "it uses io_uring, where the kernel keeps pointers that it does not "
@@ -182,7 +193,12 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
         add_text(text, size,
                  "its malloc is not glibc's, so free memory counts as holding what it "
                  "points to");
-    if (!s->threads.iterator)
+    if (s->core)
+        add_text(text, size,
+                 "a core file does not have what the kernel keeps: blocks that only an epoll set, "
+                 "a timer or io_uring points to are listed, and of alternate signal stacks' sizes "
+                 "are possibly lost");
+    else if (!s->threads.iterator)
         add_text(text, size,
                  "without BPF alternate signal stacks are not known, so lost blocks of "
                  "their sizes are possibly lost");
@@ -190,6 +206,11 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
         add_text(text, size,
                  "%llu kB of shared memory that it has not touched itself were not read",
                  (unsigned long long)s->space.untouched_bytes / 1024);
+    if (s->space.absent_bytes)
+        add_text(text, size,
+                 "%llu kB of writable memory are not in the core file: they were not touched, or "
+                 "not to be written (core(5))",
+                 (unsigned long long)s->space.absent_bytes / 1024);
     if (s->space.n_devices)
         add_text(text, size, "%llu mappings of devices were not read",
                  (unsigned long long)s->space.n_devices);
@@ -199,17 +220,19 @@ static int search(struct cairn_lost_search *s, const struct cairn_heap_lost_opts
                   struct cairn_heap_lost *lost, struct cairn_err *err)
 {
     bool is_quiet = true;
-    int code = cairn_lost_space_open(s->pid, &s->space, err);
+    int code = cairn_lost_search_open(s, s->core, err);
     if (code < 0)
         return code;
-    cairn_lost_threads_open(&s->threads);
-    if (opts->at_exit)
+    bool is_once = s->core || opts->consistent || opts->at_exit;
+    if (s->core)
+        code = pass_core(s, err);
+    else if (opts->at_exit)
         code = pass_at_exit(s, &lost->stopped_ns, err);
     else if (opts->consistent)
         code = pass_stopped(s, &lost->stopped_ns, err);
     else
         code = cairn_lost_pass_first(s, err);
-    if (code == CAIRN_OK && !opts->consistent && !opts->at_exit)
+    if (code == CAIRN_OK && !is_once)
         is_quiet = pass_until_quiet(s, &code, err);
     if (code < 0)
         return code;
@@ -230,12 +253,19 @@ int cairn_heap_lost(int pid, const struct cairn_heap_lost_opts *opts,
 {
     struct cairn_heap_lost_opts all = {.size = sizeof all};
     struct cairn_heap_lost lost = {.size = ret_lost->size};
+    struct cairn_heap_core *core = NULL;
     struct cairn_lost_search s = {.pid = pid};
     uint64_t begin = cairn_now_ns();
     if (opts)
         memcpy(&all, opts, opts->size < sizeof all ? opts->size : sizeof all);
-    int code = search(&s, &all, &lost, err);
+    int code = all.core ? cairn_heap_core_open(all.core, &core, err) : CAIRN_OK;
+    s.core = core;
+    if (code == CAIRN_OK) {
+        code = search(&s, &all, &lost, err);
+        code = core && code < 0 ? cairn_fail_in(err, code, all.core) : code;
+    }
     cairn_lost_search_done(&s);
+    cairn_heap_core_close(core);
     lost.duration_ns = cairn_now_ns() - begin;
     if (code < 0) {
         cairn_heap_lost_done(&lost);

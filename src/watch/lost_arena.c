@@ -58,9 +58,10 @@ static int add_thread_heap(struct cairn_lost_space *s, uint64_t va)
 static int add_break(struct cairn_lost_space *s, const struct cairn_lost_map *map)
 {
     uint64_t start = s->break_start > map->start ? s->break_start : map->start;
-    if (!s->break_start || start >= map->end)
+    uint64_t end = s->break_end && s->break_end < map->end ? s->break_end : map->end;
+    if (!s->break_start || start >= end)
         return CAIRN_OK;
-    return cairn_lost_ranges_add(&s->arenas, start, map->end);
+    return cairn_lost_ranges_add(&s->arenas, start, end);
 }
 
 /* Each 64 MiB that a block is in. */

@@ -5,7 +5,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "watch/core.h"
 #include "watch/lost_feed.h"
+
+enum { MALLOC_ALIGN = 16 }; /* glibc's, of 64-bit programs */
 
 /* Blocks of a state, in ascending order. */
 struct listing {
@@ -21,8 +24,24 @@ struct listing {
     int code;
 };
 
+int cairn_lost_search_open(struct cairn_lost_search *search, struct cairn_heap_core *core,
+                           struct cairn_err *err)
+{
+    search->core = core;
+    if (core) {
+        search->pid = cairn_heap_core_pid(core);
+        search->kernel.is_whole = true; /* as far as a core file has it */
+        return cairn_lost_space_open_core(core, &search->space, err);
+    }
+    int code = cairn_lost_space_open(search->pid, &search->space, err);
+    if (code == CAIRN_OK)
+        cairn_lost_threads_open(&search->threads);
+    return code;
+}
+
 void cairn_lost_search_done(struct cairn_lost_search *search)
 {
+    cairn_heap_free(search->core_heap);
     cairn_lost_space_close(&search->space);
     cairn_lost_threads_close(&search->threads);
     cairn_lost_kernel_done(&search->kernel);
@@ -66,7 +85,8 @@ static bool may_lack_blocks(const struct cairn_heap_header *h)
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (h->loss_blocks[losses[i]])
             return true;
-    return h->sample_bytes || h->parent ||
+    bool is_late_unknown = (h->flags & CAIRN_HEAP_LATE) && !h->older;
+    return h->sample_bytes || h->parent || is_late_unknown || h->older_unread_bytes ||
            (h->flags & (CAIRN_HEAP_FULL | CAIRN_HEAP_APART | CAIRN_HEAP_OTHER_NAMES));
 }
 
@@ -80,8 +100,12 @@ static void see_map(void *ctx, const struct cairn_heap_map *map)
 int cairn_lost_pass_read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
                                struct cairn_err *err)
 {
-    struct cairn_heap *heap;
-    int code = cairn_heap_read_pid(s->pid, &heap, err);
+    struct cairn_heap *heap = s->core_heap;
+    int code = CAIRN_OK;
+    s->core_heap = NULL;
+    if (!heap)
+        code = s->core ? cairn_heap_core_read(s->core, &heap, err)
+                       : cairn_heap_read_pid(s->pid, &heap, err);
     if (code < 0)
         return code;
     code = check_header(&heap->states[0].view.header, err);
@@ -91,14 +115,26 @@ int cairn_lost_pass_read_state(struct cairn_lost_search *s, struct cairn_heap **
     }
     s->space.machine = heap->states[0].view.header.machine;
     s->has_gaps |= may_lack_blocks(&heap->states[0].view.header);
+    s->has_rounded = (heap->states[0].view.header.flags & CAIRN_HEAP_UNSEEN) ||
+                     heap->states[0].view.header.older;
     cairn_heap_view_maps(&heap->states[0].view, see_map, s);
     *ret_heap = heap;
     return CAIRN_OK;
 }
 
+void cairn_lost_pass_drop_state(struct cairn_lost_search *search, struct cairn_heap *heap)
+{
+    if (search->core && !search->core_heap)
+        search->core_heap = heap;
+    else
+        cairn_heap_free(heap);
+}
+
 /* What is not in memory: registers, and what the kernel keeps. */
 static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
 {
+    if (s->core)
+        return cairn_lost_threads_read_core(&s->threads, s->core, err);
     int code = cairn_lost_threads_read(&s->threads, s->pid, stop, s->tracer, err);
     if (code == CAIRN_OK && !cairn_lost_kernel_read(&s->kernel, s->pid))
         code = cairn_fail_memory(err);
@@ -140,6 +176,7 @@ int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_r
         code = cairn_lost_space_find_arenas(space, blocks, err);
     search->reach->tables = space->tables.items;
     search->reach->n_tables = space->tables.n;
+    search->reach->slack = search->has_rounded ? MALLOC_ALIGN - 1 : 0;
     /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
     search->reach->tag_bits = space->machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
     if (code == CAIRN_OK)
@@ -166,7 +203,7 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
     }
     if (code == CAIRN_OK)
         code = flood(s, err);
-    if (code == CAIRN_OK && !s->tracer)
+    if (code == CAIRN_OK && !s->tracer && !s->core)
         code = read_words(s, stop, err);
     if (code == CAIRN_OK && !s->tracer) {
         feed_words(s);
@@ -261,7 +298,7 @@ int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *er
     search->ignored.n = 0; /* the first pass alone has them among what it reaches */
     if (code == CAIRN_OK)
         code = each_block(&l, heap, judge_block);
-    cairn_heap_free(heap);
+    cairn_lost_pass_drop_state(search, heap);
     return code;
 }
 
@@ -321,7 +358,7 @@ int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop 
     if (code < 0)
         return code;
     code = each_block(&l, heap, list_block);
-    cairn_heap_free(heap);
+    cairn_lost_pass_drop_state(search, heap);
     if (code == CAIRN_OK)
         code = cairn_reach_blocks_seal(&search->blocks, err);
     if (code == CAIRN_OK)

@@ -29,7 +29,9 @@ struct cairn_lost_suspects {
 
 struct cairn_lost_search {
     int pid;
-    struct cairn_tracer *tracer; /* it holds all threads; NULL: they run */
+    struct cairn_heap_core *core; /* it is searched; borrowed. NULL: the process */
+    struct cairn_heap *core_heap; /* its heap, unless it is lent: it is read once */
+    struct cairn_tracer *tracer;  /* it holds all threads; NULL: they run */
     struct cairn_lost_space space;
     struct cairn_lost_threads threads;
     struct cairn_lost_kernel kernel;
@@ -39,8 +41,9 @@ struct cairn_lost_search {
     struct cairn_lost_ignored {
         uint64_t *vas;
         size_t n, cap;
-    } ignored;     /* blocks of the first pass that the program says are no leaks: roots */
-    bool has_gaps; /* the table may lack blocks: memory between blocks may hold pointers */
+    } ignored;        /* blocks of the first pass that the program says are no leaks: roots */
+    bool has_rounded; /* sizes of blocks may be those that malloc made of what was asked for */
+    bool has_gaps;    /* the table may lack blocks: memory between blocks may hold pointers */
     uint64_t n_blocks, bytes;         /* of the first pass */
     size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */
 };
@@ -53,9 +56,15 @@ bool cairn_lost_is_same(const struct cairn_lost_suspect *suspect,
 int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
                             const struct cairn_lost_suspect *suspect);
 
+/* Opens the space and the threads. `core`: NULL, or what is searched in place of the process. */
+int cairn_lost_search_open(struct cairn_lost_search *search, struct cairn_heap_core *core,
+                           struct cairn_err *err);
+
 /* The tracker's state, which says whether its blocks can be gone through. CAIRN_E_SUPPORT: not. */
 int cairn_lost_pass_read_state(struct cairn_lost_search *search, struct cairn_heap **ret_heap,
                                struct cairn_err *err);
+/* Gives it back; NULL is fine. */
+void cairn_lost_pass_drop_state(struct cairn_lost_search *search, struct cairn_heap *heap);
 /* Mappings, arenas, registers and stacks, before memory is read. `blocks`: all of them. */
 int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_reach_blocks *blocks,
                           enum cairn_lost_stop stop, struct cairn_err *err);

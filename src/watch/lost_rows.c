@@ -141,11 +141,12 @@ static const struct cairn_lost_suspect *suspect_at(const struct cairn_lost_suspe
 static bool may_be_stack(const struct cairn_lost_search *s, uint64_t size)
 {
     const uint64_t least = 2048, round = 1024;
+    const uint64_t more = s->reach->slack + 1;
     long usual = sysconf(_SC_SIGSTKSZ), small = sysconf(_SC_MINSIGSTKSZ);
     if (s->threads.iterator || size < least)
         return false;
-    return size % round == 0 || (usual > 0 && size % (uint64_t)usual == 0) ||
-           (small > 0 && size % (uint64_t)small == 0);
+    return size % round < more || (usual > 0 && size % (uint64_t)usual < more) ||
+           (small > 0 && size % (uint64_t)small < more);
 }
 
 static int add_member(struct rows *rows, struct cairn_lost_search *s,
@@ -256,7 +257,7 @@ int cairn_lost_rows(struct cairn_lost_search *search, const struct cairn_heap_fi
 {
     const struct cairn_heap_filter all = cairn_heap_filter_of(filter);
     struct rows rows = {.min_bytes = all.min_bytes, .err = err};
-    int code = cairn_heap_read_pid(search->pid, &lost->heap, err);
+    int code = cairn_lost_pass_read_state(search, &lost->heap, err);
     if (code == CAIRN_OK)
         code = cairn_heap_profile_new(&lost->profile, err);
     if (code < 0)

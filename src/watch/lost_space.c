@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch/lost_space.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,7 +9,7 @@
 #include "base/error.h"
 #include "base/shared_memory.h"
 #include "proc/process.h"
-#include "watch/heap.h"
+#include "watch/core.h"
 #include "watch/lost_shared.h"
 
 enum { PIECE = CAIRN_REACH_WINDOW, PAGE = CAIRN_LOST_PAGE };
@@ -26,6 +27,21 @@ int cairn_lost_space_open(int pid, struct cairn_lost_space *ret_space, struct ca
     }
     space.has_file = cairn_mem_open_file(pid, &space.file, NULL) == CAIRN_OK;
     cairn_present_open(pid, &space.present);
+    *ret_space = space;
+    return CAIRN_OK;
+}
+
+int cairn_lost_space_open_core(const struct cairn_heap_core *core,
+                               struct cairn_lost_space *ret_space, struct cairn_err *err)
+{
+    struct cairn_lost_space space = {.pid = cairn_heap_core_pid(core),
+                                     .core = core,
+                                     .machine = core->file->elf.machine,
+                                     .present = {.fd = -1},
+                                     .mem = {.fd = -1},
+                                     .piece = cairn_alloc(PIECE, 1)};
+    if (!space.piece)
+        return cairn_fail_memory(err);
     *ret_space = space;
     return CAIRN_OK;
 }
@@ -80,10 +96,11 @@ static void leave_secret(struct cairn_lost_space *s, const struct cairn_map *map
         cairn_unread_add(&s->file.unread, map->start, map->end, why);
 }
 
-/* The state of the tracker has the addresses of all blocks. */
-static bool is_state(const struct cairn_map *map)
+/* The state of the tracker has the addresses of all blocks. A core file does not say that it was
+ * shared. */
+static bool is_state(const struct cairn_lost_space *s, const struct cairn_map *map)
 {
-    return (map->flags & CAIRN_MAP_SHARED) && (map->flags & CAIRN_MAP_FILE) &&
+    return ((map->flags & CAIRN_MAP_SHARED) || s->core) && (map->flags & CAIRN_MAP_FILE) &&
            cairn_heap_is_state_name(map->path);
 }
 
@@ -118,7 +135,7 @@ static int add_map(struct cairn_lost_space *s, const struct cairn_map *map)
     if (has_tables(map) && cairn_lost_ranges_add(&s->tables, map->start, map->end) < 0)
         return CAIRN_E_NOMEM;
     s->n_devices += is_device(map);
-    if (is_device(map) || is_state(map) || is_kernels(map))
+    if (is_device(map) || is_state(s, map) || is_kernels(map))
         return CAIRN_OK;
     if (cairn_grow((void **)&s->maps, &s->cap_maps, s->n_maps + 1, sizeof *s->maps) < 0)
         return CAIRN_E_NOMEM;
@@ -130,16 +147,66 @@ static int add_map(struct cairn_lost_space *s, const struct cairn_map *map)
 
 int cairn_lost_space_check(struct cairn_lost_space *space, struct cairn_err *err)
 {
-    if (cairn_process_stack_start(space->pid) == space->begun)
+    if (space->core || cairn_process_stack_start(space->pid) == space->begun)
         return CAIRN_OK;
     space->is_gone = true;
     return cairn_fail(err, CAIRN_E_MISSING,
                       "process %d ended, or became another program, while it was read", space->pid);
 }
 
+static int add_maps(struct cairn_lost_space *s, const struct cairn_maps *maps,
+                    struct cairn_err *err)
+{
+    for (size_t i = 0; i < cairn_maps_count(maps); i++)
+        if (add_map(s, cairn_maps_get(maps, i)) < 0)
+            return cairn_fail_memory(err);
+    return CAIRN_OK;
+}
+
+/* The file was cut, or its copy was not finished. */
+static uint64_t missing_of(const struct cairn_elf *elf)
+{
+    struct cairn_elf_segment load;
+    uint64_t missing = 0;
+    for (uint32_t i = 0; cairn_elf_segment(elf, i, &load); i++) {
+        uint64_t left = load.off < elf->bytes.size ? elf->bytes.size - load.off : 0;
+        if (load.type == PT_LOAD && load.file_size > left)
+            missing += load.file_size - left;
+    }
+    return missing;
+}
+
+/* The kernel writes a mapping as a whole, or nothing of it (core(5), coredump_filter). */
+static bool is_absent(const struct cairn_heap_core *core, const struct cairn_lost_map *map)
+{
+    uint64_t from, to;
+    return (map->flags & CAIRN_MAP_WRITE) &&
+           !cairn_core_memory_next(core->file, map->start, map->end, 1, &from, &to);
+}
+
+static int load_core(struct cairn_lost_space *s, struct cairn_err *err)
+{
+    const struct cairn_heap_core *core = s->core;
+    s->n_maps = s->tables.n = s->arenas.n = 0;
+    s->n_devices = s->absent_bytes = 0;
+    s->break_start = core->break_start;
+    s->break_end = core->break_end;
+    s->missing_bytes = missing_of(&core->file->elf);
+    int code = add_maps(s, core->maps, err);
+    for (size_t i = 0; i < s->n_maps; i++) {
+        struct cairn_lost_map *map = &s->maps[i];
+        s->absent_bytes += is_absent(core, map) ? map->end - map->start : 0;
+        if (core->break_start >= map->start && core->break_start < map->end)
+            map->kind = CAIRN_LOST_BREAK;
+    }
+    return code;
+}
+
 int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
 {
     struct cairn_maps *maps;
+    if (space->core)
+        return load_core(space, err);
     int code = cairn_maps_read_pid(space->pid, &maps, err);
     if (code < 0)
         return code;
@@ -153,9 +220,7 @@ int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
         cairn_unread_forget(&space->file.unread);
         cairn_unread_add_maps(&space->file.unread, space->pid, maps);
     }
-    for (size_t i = 0; code == CAIRN_OK && i < cairn_maps_count(maps); i++)
-        if (add_map(space, cairn_maps_get(maps, i)) < 0)
-            code = cairn_fail_memory(err);
+    code = add_maps(space, maps, err);
     cairn_maps_free(maps);
     return code < 0 ? code : cairn_lost_space_check(space, err);
 }
@@ -172,6 +237,17 @@ struct cairn_lost_map *cairn_lost_space_map(struct cairn_lost_space *space, uint
     return i < space->n_maps && va >= space->maps[i].start ? &space->maps[i] : NULL;
 }
 
+static void read_core(const struct cairn_heap_core *core, uint64_t va, uint8_t *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        uint64_t from, end;
+        if (!cairn_core_memory_next(core->file, va + done, va + size, size, &from, &end))
+            break;
+        cairn_core_memory_read(core->file, from, to + (from - va), (size_t)(end - from));
+        done = (size_t)(end - va);
+    }
+}
+
 /* Of one mapping. What is not to be read, though it is there, is zero: `unread` says why. */
 static void read_map(struct cairn_lost_space *s, const struct cairn_lost_map *map, uint64_t va,
                      uint8_t *to, size_t size)
@@ -179,6 +255,10 @@ static void read_map(struct cairn_lost_space *s, const struct cairn_lost_map *ma
     bool by_file = !(map->flags & CAIRN_MAP_READ) && s->has_file;
     struct cairn_mem *mem = by_file ? &s->file : &s->mem;
     s->n_bytes += size;
+    if (s->core) {
+        read_core(s->core, va, to, size);
+        return;
+    }
     for (size_t done = 0; done < size;) {
         done += cairn_mem_read(mem, va + done, to + done, size - done);
         if (done >= size || mem->gone)
@@ -209,6 +289,8 @@ static bool next_run(struct cairn_lost_space *s, const struct cairn_lost_map *ma
                      uint64_t end, uint64_t *ret_from, uint64_t *ret_to)
 {
     bool is_private = !(map->flags & CAIRN_MAP_SHARED);
+    if (s->core)
+        return cairn_core_memory_next(s->core->file, va, end, PIECE, ret_from, ret_to);
     s->present.skips_file = is_private;
     /* Without /proc/PID/pagemap: what cannot have been written, as far as its protection says. */
     if (s->present.fd < 0 && is_private && (map->flags & CAIRN_MAP_FILE) &&
@@ -245,7 +327,8 @@ static int each_of_map(struct cairn_lost_space *s, const struct cairn_lost_map *
 {
     uint64_t from, to, va = map->live & ~UINT64_C(7);
     const uint32_t others_write = CAIRN_MAP_SHARED | CAIRN_MAP_WRITE;
-    uint64_t untouched = (map->flags & others_write) == others_write ? map->end - map->start : 0;
+    bool is_others = !s->core && (map->flags & others_write) == others_write;
+    uint64_t untouched = is_others ? map->end - map->start : 0;
     while (va < map->end && next_run(s, map, va, map->end, &from, &to)) {
         memset(s->piece, 0, (size_t)(to - from));
         read_map(s, map, from, s->piece, (size_t)(to - from));
@@ -276,7 +359,9 @@ int cairn_lost_space_each(struct cairn_lost_space *space, bool with_arenas,
         if (!with_arenas && is_arena(space, &space->maps[i]))
             continue;
         bool is_read = false;
-        int code = cairn_lost_shared_each(space, &space->maps[i], each, ctx, &is_read);
+        int code = space->core
+                       ? CAIRN_OK
+                       : cairn_lost_shared_each(space, &space->maps[i], each, ctx, &is_read);
         if (!is_read)
             code = each_of_map(space, &space->maps[i], each, ctx);
         if (space->is_gone)

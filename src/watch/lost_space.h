@@ -24,6 +24,8 @@
 
 enum { CAIRN_LOST_PAGE = 4096 };
 
+struct cairn_heap_core;
+
 enum cairn_lost_kind {
     CAIRN_LOST_OTHER,
     CAIRN_LOST_BREAK, /* of brk(2) */
@@ -46,7 +48,8 @@ struct cairn_lost_ranges {
 
 struct cairn_lost_space {
     int pid;
-    uint16_t machine;           /* EM_* */
+    const struct cairn_heap_core *core; /* its memory is read; borrowed. NULL: a process's */
+    uint16_t machine;                   /* EM_* */
     struct cairn_mem mem, file; /* `file`: by /proc/PID/mem, for what process_vm_readv(2) refuses */
     bool has_file;
     struct cairn_present present;
@@ -58,13 +61,19 @@ struct cairn_lost_space {
     bool is_gone;             /* the process has ended, or is another program now */
     uint64_t begun;           /* where the arguments of its program lie: tells an execve(2) */
     uint64_t break_start;     /* of brk(2): data of the program may lie before it */
+    uint64_t break_end;       /* 0: where its mapping ends */
     uint64_t n_bytes;         /* that were read */
     uint64_t n_devices;       /* mappings of devices, which are not read */
     uint64_t untouched_bytes; /* of writable shared mappings whose file cannot be asked */
+    uint64_t missing_bytes;   /* that a core file should have, but ends before */
+    uint64_t absent_bytes;    /* writable, but not among what was to be written to the core file */
     uint8_t *piece;
 };
 
 int cairn_lost_space_open(int pid, struct cairn_lost_space *ret_space, struct cairn_err *err);
+/* The core is of this machine. */
+int cairn_lost_space_open_core(const struct cairn_heap_core *core,
+                               struct cairn_lost_space *ret_space, struct cairn_err *err);
 void cairn_lost_space_close(struct cairn_lost_space *space); /* all-zero is fine */
 
 /* Reads the mappings anew; what was known of the old ones is forgotten. CAIRN_E_MISSING: the

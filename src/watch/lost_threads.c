@@ -13,6 +13,7 @@
 #include "proc/threads.h"
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
+#include "watch/core.h"
 
 enum {
     RED_ZONE = 128,
@@ -79,6 +80,22 @@ static bool add_regs(struct cairn_lost_threads *t, int tid, struct cairn_span ra
         done = add_word(t, word, tid, CAIRN_LOST_REGISTER);
     }
     return done;
+}
+
+int cairn_lost_threads_read_core(struct cairn_lost_threads *threads,
+                                 const struct cairn_heap_core *core, struct cairn_err *err)
+{
+    const struct cairn_core_notes *notes = &core->file->notes;
+    threads->n_words = threads->n_list = threads->n_unread = 0;
+    threads->n_threads = notes->n_threads;
+    for (size_t i = 0; i < notes->n_threads; i++) {
+        struct cairn_regs regs;
+        bool is_read = cairn_regs_read(notes->threads[i].regs, &regs);
+        threads->n_unread += !is_read;
+        if (is_read && !add_regs(threads, notes->threads[i].tid, notes->threads[i].regs))
+            return cairn_fail_memory(err);
+    }
+    return CAIRN_OK;
 }
 
 /* The list is ascending. `n`: it is a thread that was born since. */
@@ -237,12 +254,15 @@ int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum ca
     return code;
 }
 
-/* The mapping right below it, if nothing can be read or written there. */
+/* The mapping right below it, if nothing can be read or written there. In gdb's core files all
+ * mappings can be read. */
 static const struct cairn_lost_map *guard_of(struct cairn_lost_space *space,
                                              const struct cairn_lost_map *map)
 {
+    const uint32_t readable = space->core ? 0 : CAIRN_MAP_READ;
+    const uint32_t access = readable | CAIRN_MAP_WRITE | CAIRN_MAP_EXEC | CAIRN_MAP_FILE;
     const struct cairn_lost_map *below = cairn_lost_space_map(space, map->start - 1);
-    bool has_access = below && (below->flags & (CAIRN_MAP_READ | CAIRN_MAP_WRITE | CAIRN_MAP_EXEC));
+    bool has_access = below && (below->flags & access);
     return has_access ? NULL : below;
 }
 

@@ -17,6 +17,7 @@
 #include "watch/lost_space.h"
 
 struct cairn_bpf_threads;
+struct cairn_heap_core;
 
 /* A word that is in no memory, or that says where memory is. */
 enum cairn_lost_word_kind {
@@ -48,6 +49,9 @@ struct cairn_lost_threads {
 };
 
 void cairn_lost_threads_open(struct cairn_lost_threads *threads);
+/* The threads of a core file, into an all-zero object. CAIRN_E_NOMEM. */
+int cairn_lost_threads_read_core(struct cairn_lost_threads *threads,
+                                 const struct cairn_heap_core *core, struct cairn_err *err);
 void cairn_lost_threads_close(struct cairn_lost_threads *threads); /* all-zero is fine */
 
 enum cairn_lost_stop {

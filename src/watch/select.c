@@ -19,6 +19,8 @@ uint64_t cairn_heap_age(const struct cairn_heap_state *state, uint32_t number)
 {
     struct cairn_heap_epoch epoch;
     uint64_t end = cairn_heap_end_ns(state);
+    if (state->view.header.flags & CAIRN_HEAP_UNSEEN)
+        return UINT64_MAX;
     if (!cairn_heap_view_epoch(&state->view, number, &epoch) || epoch.begin_ns > end)
         return 0;
     return end - epoch.begin_ns;
@@ -66,6 +68,8 @@ int cairn_heap_select_epochs(const struct cairn_heap_state *state,
 {
     struct cairn_heap_select select = CAIRN_HEAP_ALL;
     uint32_t epoch = 0;
+    if (filter->older_than_ns && (state->view.header.flags & CAIRN_HEAP_UNSEEN))
+        return cairn_fail(err, CAIRN_E_ARG, "how old blocks are is not known: no tracker saw them");
     if (filter->since_mark && !epoch_of_mark(state, filter->since_mark, &select.first))
         return fail_mark(state, filter->since_mark, err);
     if (filter->before_mark && !epoch_of_mark(state, filter->before_mark, &epoch))

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/zip.h"
-#include "watch/heap.h"
+#include "watch/core.h"
 #include "watch/open_state.h"
 #include "watch/read_state.h"
 
@@ -149,9 +149,22 @@ static int new_heap(struct cairn_heap **ret_heap, struct cairn_err *err)
     return *ret_heap ? CAIRN_OK : cairn_fail_memory(err);
 }
 
+static int read_core(const char *path, struct cairn_heap **ret_heap, struct cairn_err *err)
+{
+    struct cairn_heap_core *core;
+    int code = cairn_heap_core_open(path, &core, err);
+    if (code < 0)
+        return code;
+    code = cairn_fail_in(err, cairn_heap_core_read(core, ret_heap, err), path);
+    cairn_heap_core_close(core);
+    return code;
+}
+
 int cairn_heap_read_file(const char *path, struct cairn_heap **ret_heap, struct cairn_err *err)
 {
     struct cairn_heap *heap;
+    if (cairn_heap_is_core(path))
+        return read_core(path, ret_heap, err);
     int result = new_heap(&heap, err);
     int fd = result == CAIRN_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (result == CAIRN_OK)

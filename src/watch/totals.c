@@ -252,6 +252,22 @@ static void add_known_older(struct line *line, const struct cairn_heap_totals *t
             (unsigned long long)t->older_unread_bytes);
 }
 
+/* No tracker saw them. */
+static bool is_unseen(const struct cairn_heap *heap)
+{
+    return heap->n == 1 && (heap->states[0].view.header.flags & CAIRN_HEAP_UNSEEN);
+}
+
+static void add_unseen(struct line *line, const struct cairn_heap *heap)
+{
+    uint64_t unread = heap->states[0].view.header.older_unread_bytes;
+    add(line, "blocks of glibc's malloc, out of a core file: by class and size, without birth "
+              "stacks and ages; what was asked for may be up to 15 bytes less");
+    if (unread)
+        add(line, "; %llu bytes of the heap NOT READ: blocks may be missing",
+            (unsigned long long)unread);
+}
+
 int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_profile *profile,
                             char *buf, size_t size)
 {
@@ -259,6 +275,10 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     struct cairn_heap_totals t = {.size = sizeof t};
     struct cairn_profile_stats stats = {.size = sizeof stats};
     struct cairn_cut_row cuts[8];
+    if (is_unseen(heap)) {
+        add_unseen(&line, heap);
+        return (int)line.n;
+    }
     cairn_heap_totals(heap, &t);
     cairn_profile_stats(profile, &stats);
     size_t n_cuts = cairn_profile_cuts(profile, cuts, sizeof cuts / sizeof *cuts);

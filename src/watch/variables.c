@@ -17,6 +17,7 @@
 #include "elf/image.h"
 #include "elf/symbol_names.h"
 #include "proc/mapped_file.h"
+#include "unwind/space.h"
 
 enum { SEGMENTS_MAX = 64, BSS_BACK = 4, LOOK_BACK = 16, MODULES_MAX = 4096 };
 
@@ -39,6 +40,7 @@ struct module {
 
 struct cairn_variables {
     int pid;
+    struct cairn_unwind_space *core; /* borrowed, with its mappings; NULL: of a process */
     struct cairn_maps *maps;
     struct module **modules;
     size_t n, cap;
@@ -59,6 +61,18 @@ int cairn_variables_new(int pid, struct cairn_variables **ret_variables, struct 
     return CAIRN_OK;
 }
 
+int cairn_variables_of_core(struct cairn_unwind_space *core, struct cairn_maps *maps,
+                            struct cairn_variables **ret_variables, struct cairn_err *err)
+{
+    struct cairn_variables *v = cairn_alloc(1, sizeof *v);
+    if (!v)
+        return cairn_fail_memory(err);
+    v->core = core;
+    v->maps = maps;
+    *ret_variables = v;
+    return CAIRN_OK;
+}
+
 void cairn_variables_free(struct cairn_variables *variables)
 {
     if (!variables)
@@ -66,12 +80,13 @@ void cairn_variables_free(struct cairn_variables *variables)
     for (size_t i = 0; i < variables->n; i++) {
         struct module *m = variables->modules[i];
         cairn_free(m->symbols);
-        if (m->is_open)
+        if (m->is_open && !variables->core)
             cairn_file_close(&m->file);
         cairn_free(m);
     }
     cairn_free(variables->modules);
-    cairn_maps_free(variables->maps);
+    if (!variables->core)
+        cairn_maps_free(variables->maps);
     cairn_free(variables);
 }
 
@@ -125,6 +140,23 @@ static bool open_by(void *ctx, enum cairn_mapped_by by, const char *name)
     return m->is_open;
 }
 
+/* The file of the build that the core is of, which is looked for where its code is mapped. */
+static void open_of_core(struct cairn_variables *v, struct module *m)
+{
+    const struct cairn_unwind_accessors *of = &v->core->accessors;
+    struct cairn_unwind_region region = {0};
+    for (size_t i = 0; !region.file && i < cairn_maps_count(v->maps); i++) {
+        const struct cairn_map *map = cairn_maps_get(v->maps, i);
+        if (map->flags & CAIRN_MAP_EXEC && strcmp(map->path, m->path) == 0 &&
+            of->find(of->ctx, map->start, &region) != 0)
+            region.file = NULL;
+    }
+    if (!region.file)
+        return;
+    m->file.bytes = (struct cairn_span){region.file, region.file_size};
+    m->is_open = cairn_elf_open(m->file.bytes, &m->elf, NULL) == CAIRN_OK;
+}
+
 static struct module *module_of(struct cairn_variables *v, const struct cairn_map *map)
 {
     static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_ROOT,
@@ -140,7 +172,10 @@ static struct module *module_of(struct cairn_variables *v, const struct cairn_ma
     }
     m->path = map->path;
     v->modules[v->n++] = m;
-    (void)cairn_mapped_find(&file, order, open_by, m);
+    if (v->core)
+        open_of_core(v, m);
+    else
+        (void)cairn_mapped_find(&file, order, open_by, m);
     if (m->is_open)
         read_symbols(m);
     return m;
@@ -153,6 +188,11 @@ static const struct cairn_map *map_of(const struct cairn_variables *v, uint64_t 
     for (int i = 0; map && !(map->flags & CAIRN_MAP_FILE) && !*map->path && i < BSS_BACK; i++)
         map = cairn_maps_find(v->maps, map->start - 1);
     return map && (map->flags & CAIRN_MAP_FILE) && !(map->flags & CAIRN_MAP_SHARED) ? map : NULL;
+}
+
+bool cairn_variables_is_data(const struct cairn_variables *variables, uint64_t va)
+{
+    return map_of(variables, va) != NULL;
 }
 
 static const struct symbol *find(const struct symbol *symbols, size_t n, uint64_t vaddr)
