@@ -98,9 +98,10 @@ struct cairn_profile_label_set {
                         knows how far apart the two are; 0: unknown */
 };
 
-/* What files and filters call those two. */
-#define CAIRN_PROFILE_CUT_LABEL  "cairn.cut"
-#define CAIRN_PROFILE_TIME_LABEL "cairn.time_ns"
+/* What files and filters call those two, and the doubt about an interpreter's stack. */
+#define CAIRN_PROFILE_CUT_LABEL   "cairn.cut"
+#define CAIRN_PROFILE_TIME_LABEL  "cairn.time_ns"
+#define CAIRN_PROFILE_GUEST_LABEL "cairn.guest"
 
 /* An event that was kept one by one: it counts nowhere, and has its time in its label set. There
  * the labels pid, tid, process and thread say whose it is, all others are its details. */

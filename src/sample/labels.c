@@ -37,7 +37,7 @@ void cairn_collect_put_labels(struct cairn_collect *collect, const struct cairn_
     cairn_label_list_string(list, "process", name_of(collect, of->pid, of->pid));
     cairn_label_list_string(list, "thread", name_of(collect, of->pid, of->tid));
     cairn_label_list_string(list, "cgroup", of->cgroup);
-    cairn_label_list_text(list, "cairn.guest", of->doubt);
+    cairn_label_list_text(list, CAIRN_PROFILE_GUEST_LABEL, of->doubt);
     cairn_label_list_text(list, "lua.vmstate", of->mode);
     cairn_label_list_text(list, "off_cpu", more->off_cpu);
     cairn_label_list_text(list, "woken_by", more->waker);

@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-#include "base/address.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "elf/note.h"
 #include "proc/kernel.h"
 #include "profile/label_list.h"
+#include "stream/push.h"
 #include "unwind/space.h"
 
 enum { BUILD_ID_MAX = 64 };
@@ -25,7 +25,8 @@ int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err)
 
 void cairn_stacks_done(struct cairn_stacks *stacks)
 {
-    cairn_table_done(&stacks->modules);
+    cairn_stream_space_clear(&stacks->code, &stacks->load);
+    cairn_stream_modules_done(&stacks->modules);
     cairn_free(stacks->rows);
     cairn_free(stacks->guest_rows);
     cairn_profile_free(stacks->profile);
@@ -34,8 +35,7 @@ void cairn_stacks_done(struct cairn_stacks *stacks)
 
 void cairn_stacks_forget_modules(struct cairn_stacks *stacks)
 {
-    cairn_table_done(&stacks->modules);
-    stacks->modules = (struct cairn_table){0};
+    cairn_stream_space_clear(&stacks->code, &stacks->load);
 }
 
 struct cairn_frame_row *cairn_stacks_new_row(struct cairn_stacks *stacks)
@@ -46,24 +46,31 @@ struct cairn_frame_row *cairn_stacks_new_row(struct cairn_stacks *stacks)
     return &stacks->rows[stacks->n_rows];
 }
 
-int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size)
+/* One more row, of the frame with that number. */
+static int add_row(struct cairn_stacks *stacks, struct cairn_frame_row row)
 {
-    struct cairn_profile *p = stacks->profile;
-    struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
-    const struct cairn_profile_frame frame = {.what = CAIRN_WHAT_KERNEL, .how = CAIRN_HOW_KERNEL};
-    struct cairn_profile_function function = {.name = cairn_profile_text(p, name, size)};
-    function.system_name = function.name;
-    if (!row || function.name == UINT32_MAX)
+    struct cairn_frame_row *place = cairn_stacks_new_row(stacks);
+    if (!place || row.number == UINT32_MAX)
         return CAIRN_E_NOMEM;
-    const struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &function)};
-    if (line.function == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    *row = (struct cairn_frame_row){.is_kernel = true};
-    row->number = cairn_profile_add_frame(p, &frame, &line, 1);
-    if (row->number == UINT32_MAX)
-        return CAIRN_E_NOMEM;
+    *place = row;
     stacks->n_rows++;
     return CAIRN_OK;
+}
+
+static int add_kernel(struct cairn_stacks *stacks, uint64_t va, bool is_exact, uint32_t name)
+{
+    const struct cairn_frame_row row = {
+        .number = cairn_stream_kernel_frame(stacks->profile, va, is_exact,
+                                            va ? stacks->kernel_module : 0, name),
+        .is_kernel = true,
+    };
+    return add_row(stacks, row);
+}
+
+int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size)
+{
+    uint32_t text = cairn_profile_text(stacks->profile, name, size);
+    return text == UINT32_MAX ? CAIRN_E_NOMEM : add_kernel(stacks, 0, true, text);
 }
 
 static int add_kernel_module(struct cairn_stacks *stacks)
@@ -85,23 +92,8 @@ int cairn_stacks_add_kernel_at(struct cairn_stacks *stacks, const uint64_t *addr
     int code = CAIRN_OK;
     if (n && !stacks->kernel_module && !stacks->kernel_hidden)
         code = add_kernel_module(stacks);
-    for (size_t i = 0; i < n && code == CAIRN_OK && !stacks->kernel_hidden; i++) {
-        struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
-        const struct cairn_profile_frame frame = {
-            .address =
-                cairn_lookup_address(addresses[i], i ? CAIRN_ADDRESS_RETURN : CAIRN_ADDRESS_EXACT),
-            .module = stacks->kernel_module,
-            .what = CAIRN_WHAT_KERNEL,
-            .how = CAIRN_HOW_KERNEL,
-        };
-        if (!row)
-            return CAIRN_E_NOMEM;
-        *row = (struct cairn_frame_row){.is_kernel = true};
-        row->number = cairn_profile_add_frame(stacks->profile, &frame, NULL, 0);
-        if (row->number == UINT32_MAX)
-            return CAIRN_E_NOMEM;
-        stacks->n_rows++;
-    }
+    for (size_t i = 0; i < n && code == CAIRN_OK && !stacks->kernel_hidden; i++)
+        code = add_kernel(stacks, addresses[i], i == 0, 0);
     return code;
 }
 
@@ -117,57 +109,55 @@ static uint32_t build_id_of(struct cairn_profile *p, const struct cairn_space_pl
     return cairn_profile_text(p, hex, strlen(hex));
 }
 
-/* UINT32_MAX: memory is gone. */
-static uint32_t module_of(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
-                          uint64_t va)
+/* Lays the mapping at `va` into stacks->code, where it has a path. */
+static int meet(struct cairn_stacks *stacks, struct cairn_unwind_space *space, uint64_t va)
 {
+    if (cairn_stream_space_find(&stacks->code, va))
+        return CAIRN_OK;
     const struct cairn_space_place *place = cairn_space_at(space, va);
-    uint32_t number;
     if (!place || !place->region.path || !*place->region.path)
-        return CAIRN_PROFILE_NO_MODULE;
-    if (cairn_table_find(&stacks->modules, place->region.start, &number))
-        return number;
+        return CAIRN_OK;
     struct cairn_profile *p = stacks->profile;
-    const struct cairn_profile_module module = {
+    const struct cairn_stream_map map = {
         .start = place->region.start,
         .end = place->region.end,
         .off = place->region.off,
         .path = cairn_profile_text(p, place->region.path, strlen(place->region.path)),
         .build_id = build_id_of(p, place),
     };
-    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
-        return UINT32_MAX;
-    number = cairn_profile_add_module(p, &module);
-    if (number != UINT32_MAX && cairn_table_set(&stacks->modules, place->region.start, number) < 0)
-        return UINT32_MAX;
-    return number;
+    if (map.path == UINT32_MAX || map.build_id == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    int code = cairn_stream_space_lay(&stacks->code, &map, &stacks->load);
+    return code < 0 ? code : CAIRN_OK; /* beyond the limit the frame has no module */
+}
+
+static uint32_t module_of(void *ctx, struct cairn_stream_map *map)
+{
+    struct cairn_stacks *stacks = ctx;
+    return cairn_stream_module(&stacks->modules, stacks->profile, 0, map);
 }
 
 int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
                           const struct cairn_cursor_frame *frame)
 {
-    struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
-    bool is_exact = frame->exact || frame->signal; /* nothing has called a signal's frame */
-    const struct cairn_profile_frame in_profile = {
-        .address =
-            cairn_lookup_address(frame->ip, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
-        .module = module_of(stacks, space, frame->ip),
+    const struct cairn_stream_sink to = {stacks->profile, module_of, stacks};
+    const struct cairn_stream_frame walked = {
+        .va = frame->ip,
         .how = (uint8_t)frame->how,
+        .exact = frame->exact || frame->signal, /* nothing has called a signal's frame */
     };
-    if (!row || in_profile.module == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    *row = (struct cairn_frame_row){
+    int code = meet(stacks, space, cairn_stream_lookup(&walked));
+    if (code < 0)
+        return code;
+    const struct cairn_frame_row row = {
         .ip = frame->ip,
         .sp = frame->sp,
+        .number = cairn_stream_frame_number(&to, &stacks->code, &walked),
         .how = (uint8_t)frame->how,
         .exact = frame->exact != 0,
         .signal = frame->signal != 0,
     };
-    row->number = cairn_profile_add_frame(stacks->profile, &in_profile, NULL, 0);
-    if (row->number == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    stacks->n_rows++;
-    return CAIRN_OK;
+    return add_row(stacks, row);
 }
 
 static uint32_t labels_of(struct cairn_profile *p, const struct cairn_stack_owner *owner)

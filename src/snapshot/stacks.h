@@ -6,6 +6,7 @@
 #include <cairn/snapshot.h>
 
 #include "profile/profile.h"
+#include "stream/module.h"
 
 struct cairn_frame_row {
     uint64_t ip, sp;
@@ -23,9 +24,11 @@ enum { CAIRN_STACK_ROWS_MAX = 4 << 20 };
 
 struct cairn_stacks {
     struct cairn_profile *profile;
-    struct cairn_table modules; /* start of a mapping -> module of the profile */
-    uint32_t kernel_module;     /* 0: not asked for yet */
-    bool kernel_hidden;         /* its addresses have no names for us */
+    struct cairn_stream_space code; /* the mappings with a path that frames were met in */
+    struct cairn_stream_load load;
+    struct cairn_stream_modules modules;
+    uint32_t kernel_module; /* 0: not asked for yet */
+    bool kernel_hidden;     /* its addresses have no names for us */
     struct cairn_frame_row *rows;
     size_t n_rows, cap_rows;
     uint32_t max_frames;                /* of one stack; 0: CAIRN_CURSOR_MAX_FRAMES */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream/push.h"
 
-#include "base/address.h"
 #include "stream/module.h"
 
 _Static_assert(sizeof(struct cairn_stream_frame) == 16, "frames are hashed by their bytes");
@@ -21,14 +20,15 @@ static bool push(struct cairn_profile *profile, uint32_t number, uint32_t *stack
     return true;
 }
 
-static uint32_t frame_of(const struct cairn_stream_sink *to, const struct cairn_stream_space *space,
-                         const struct cairn_stream_frame *walked)
+uint32_t cairn_stream_frame_number(const struct cairn_stream_sink *to,
+                                   const struct cairn_stream_space *space,
+                                   const struct cairn_stream_frame *walked)
 {
+    if (walked->number)
+        return walked->number;
     struct cairn_profile_frame frame = {
         .what = walked->what, .how = walked->how, .own = walked->own};
-    const enum cairn_address_kind kind = walked->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN;
-    /* A call that is the last instruction of a mapping returns behind it. */
-    frame.address = cairn_lookup_address(walked->va, kind);
+    frame.address = cairn_stream_lookup(walked);
     struct cairn_stream_map *map = space ? cairn_stream_space_find(space, frame.address) : NULL;
     frame.module = map ? module_of(to, map) : 0;
     if (frame.module == UINT32_MAX)
@@ -42,8 +42,7 @@ bool cairn_stream_push(const struct cairn_stream_sink *to, const struct cairn_st
                        const struct cairn_stream_frame *frames, size_t n, uint32_t *stack)
 {
     while (n-- > 0)
-        if (!push(to->profile,
-                  frames[n].number ? frames[n].number : frame_of(to, space, &frames[n]), stack))
+        if (!push(to->profile, cairn_stream_frame_number(to, space, &frames[n]), stack))
             return false;
     return true;
 }
@@ -59,8 +58,8 @@ static uint32_t add_named(struct cairn_profile *profile, const struct cairn_prof
                                        : cairn_profile_add_frame(profile, frame, &line, name != 0);
 }
 
-bool cairn_stream_push_kernel(struct cairn_profile *profile, uint64_t va, bool is_exact,
-                              uint32_t module, uint32_t name, uint32_t *stack)
+uint32_t cairn_stream_kernel_frame(struct cairn_profile *profile, uint64_t va, bool is_exact,
+                                   uint32_t module, uint32_t name)
 {
     const struct cairn_profile_frame frame = {
         .address = cairn_lookup_address(va, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
@@ -68,7 +67,13 @@ bool cairn_stream_push_kernel(struct cairn_profile *profile, uint64_t va, bool i
         .what = CAIRN_WHAT_KERNEL,
         .how = CAIRN_HOW_KERNEL,
     };
-    return module != UINT32_MAX && push(profile, add_named(profile, &frame, name), stack);
+    return module == UINT32_MAX ? UINT32_MAX : add_named(profile, &frame, name);
+}
+
+bool cairn_stream_push_kernel(struct cairn_profile *profile, uint64_t va, bool is_exact,
+                              uint32_t module, uint32_t name, uint32_t *stack)
+{
+    return push(profile, cairn_stream_kernel_frame(profile, va, is_exact, module, name), stack);
 }
 
 uint32_t cairn_stream_named_frame(struct cairn_profile *profile, const char *name)

@@ -6,6 +6,7 @@
 #ifndef CAIRN_STREAM_PUSH_H
 #define CAIRN_STREAM_PUSH_H
 
+#include "base/address.h"
 #include "stream/space.h"
 
 /* One frame of a walked stack. Its bytes have no gaps, so that equal frames are equal bytes. */
@@ -17,6 +18,13 @@ struct cairn_stream_frame {
     bool exact;
     bool own; /* native code of an interpreter, whose frames are on the stack, too */
 };
+
+/* The address to look up. A call that is the last instruction of a mapping returns behind it. */
+static inline uint64_t cairn_stream_lookup(const struct cairn_stream_frame *frame)
+{
+    return cairn_lookup_address(frame->va,
+                                frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
+}
 
 /* Where frames go to. */
 struct cairn_stream_sink {
@@ -37,7 +45,13 @@ bool cairn_stream_push(const struct cairn_stream_sink *to, const struct cairn_st
 bool cairn_stream_push_kernel(struct cairn_profile *profile, uint64_t va, bool is_exact,
                               uint32_t module, uint32_t name, uint32_t *stack);
 
-/* The number of a frame that has no address but this function's name; UINT32_MAX: as above. */
+/* The numbers of frames, for who keeps them one by one: of the user side, of the kernel, and of no
+ * address but this function's name. UINT32_MAX: as above. */
+uint32_t cairn_stream_frame_number(const struct cairn_stream_sink *to,
+                                   const struct cairn_stream_space *space,
+                                   const struct cairn_stream_frame *frame);
+uint32_t cairn_stream_kernel_frame(struct cairn_profile *profile, uint64_t va, bool is_exact,
+                                   uint32_t module, uint32_t name);
 uint32_t cairn_stream_named_frame(struct cairn_profile *profile, const char *name);
 
 /* Makes the program's own module the first of the profile, as pprof wants it. */

@@ -47,7 +47,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc code profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
-    "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
+    "snapshot": ("base elf proc unwind target profile stream bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
     "embed": ("base rt hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
