@@ -66,7 +66,7 @@ static int hook_locked(const struct cairn_embed_memory *memory, void *function, 
     /* Before a thread can come to the replacement. */
     void *const before = ret_original ? *ret_original : NULL;
     if (ret_original)
-        *ret_original = (void *)(uintptr_t)hook->original_va;
+        __atomic_store_n(ret_original, (void *)(uintptr_t)hook->original_va, __ATOMIC_RELEASE);
     code = cairn_embed_chain_settle(memory, &site->chain)
                ? cairn_embed_site_divert(memory, site, err)
                : cairn_embed_fail_write(err, site->island_va);
@@ -77,7 +77,7 @@ static int hook_locked(const struct cairn_embed_memory *memory, void *function, 
     hook->is_live = false;
     (void)cairn_embed_chain_settle(memory, &site->chain);
     if (ret_original)
-        *ret_original = before;
+        __atomic_store_n(ret_original, before, __ATOMIC_RELEASE);
     return code;
 }
 

@@ -132,12 +132,12 @@ static int hook_locked(const struct cairn_embed_memory *memory, struct cairn_emb
         return cairn_fail_memory(err);
     void *const before = ret_original ? *ret_original : NULL;
     if (ret_original)
-        *ret_original = (void *)(uintptr_t)hook->original_va;
+        __atomic_store_n(ret_original, (void *)(uintptr_t)hook->original_va, __ATOMIC_RELEASE);
     int code = go_live(memory, hook, err);
     if (code == CAIRN_OK)
         *ret_hook = cairn_embed_handle(hook);
     else if (ret_original)
-        *ret_original = before;
+        __atomic_store_n(ret_original, before, __ATOMIC_RELEASE);
     return code;
 }
 

@@ -55,7 +55,7 @@ for options in "" "-static" "-static-pie" "$no_cfi" "-static $no_cfi"; do
             fail "$method $options" log
         at_least 800 "$(whole)" "$method, musl-gcc $options"
         at_least 800 "$(permille named.txt '(main;)?job;work|main;job')" "$method, musl-gcc $options"
-        at_least 50 "$(permille named.txt 'job;work;.*compare')" "$method, musl-gcc $options: compare"
+        at_least 20 "$(permille named.txt 'job;work;.*compare')" "$method, musl-gcc $options: compare"
         "$CAIRN" record --method="$method" -F 499 -f -o raw.pb.gz -- ./stripped spin 1.5 \
             >out.log 2>log || fail "$method stripped $options" log
         at_least 800 "$(whole)" "$method, stripped, musl-gcc $options"

@@ -32,7 +32,7 @@ static uintptr_t pad_va;
 
 static long replacement(long value)
 {
-    return original(value) + 1;
+    return __atomic_load_n(&original, __ATOMIC_RELAXED)(value) + 1;
 }
 
 static uintptr_t entry_va(void)

@@ -306,13 +306,13 @@ static function_fn *original_counter, *original_toggle;
 static long counter(long value)
 {
     atomic_fetch_add_explicit(&n_counted, 1, memory_order_relaxed);
-    return original_counter(value);
+    return __atomic_load_n(&original_counter, __ATOMIC_RELAXED)(value);
 }
 
 static long toggle(long value)
 {
     atomic_fetch_add_explicit(&n_toggled, 1, memory_order_relaxed);
-    return original_toggle(value);
+    return __atomic_load_n(&original_toggle, __ATOMIC_RELAXED)(value);
 }
 
 static void *call_all_the_time(void *function)
