@@ -210,6 +210,12 @@ void cairn_attach_list_older(struct cairn_attach_job *job)
         cairn_attach_say(job, "only some blocks are recorded: those from before are not listed");
         return;
     }
+    if (job->opts.n_modules) {
+        job->report.older = CAIRN_OLDER_CHOSEN;
+        cairn_attach_say(job, "which module asked for blocks from before is not known: they are "
+                              "not listed");
+        return;
+    }
     int result = list(&l, &why);
     cairn_free(l.regions);
     if (result < 0)

@@ -52,7 +52,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "embed": ("base rt hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats arena reach symbol unwind target bpf snapshot", "heaps, read from outside"),
-    "attach": ("base elf proc hook arena heap", "own threads in a running process"),
+    "attach": ("base elf proc hook plans arena heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }
