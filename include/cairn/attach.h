@@ -33,8 +33,8 @@ struct cairn_attach_opts {
     uint32_t no_stacks;
     cairn_attach_say_fn *say; /* NULL: no messages */
     void *say_context;
-    /* Only what these modules ask for is recorded: names, paths, or globs ("libsample*.so"; one with
-     * a slash is held against the whole path). n_modules 0: what all ask for. Modules that are
+    /* Only what these modules ask for is recorded: names, paths, or globs ("libsample*.so"; one
+     * with a slash is held against the whole path). n_modules 0: what all ask for. Modules that are
      * loaded later are not seen. Of a process that is tracked so already, these take the place of
      * those before; blocks that are known stay known until they are freed. */
     const char *const *modules;
