@@ -150,7 +150,8 @@ if [ -n "$by_kernel" ]; then
 print(sorted({l["function"] for r in json.load(open("out"))["lost_stacks"] for f in r["frames"] for l in f["lines"]
               if l["function"].startswith("lose_l")}))')" "['lose_list']"
     "$CAIRN" heap holds core.tracked hold_chain >out 2>log || fail "holds of a tracked process" log
-    has out "variable main_context" "holds of a tracked process"
+    # By the stale pointer where the tracker's own frames have left it, else through the whole chain.
+    grep -q 'variable main_context\|variable chain' out || fail "holds of a tracked process" out
     has out "hold_chain (heap_lost.c:" "its birth stack"
     rm -r states
     "$CAIRN" heap lost core.tracked >out 2>log || fail "without its state" log
