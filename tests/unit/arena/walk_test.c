@@ -140,7 +140,7 @@ static void a_ring_that_loops_ends(void **state)
     assert_all_live();
 }
 
-/* What stands in the link: nothing, text, an unmapped place, the arena itself, a head in a block. */
+/* What stands in the link: nothing, text, an unmapped place, places in blocks. */
 static void a_ring_that_was_overwritten_hides_no_arena(void **state)
 {
     (void)state;
