@@ -104,9 +104,10 @@ static int look(struct listing *l, struct cairn_arena_walk *ret_walk, struct cai
     if (result == CAIRN_OK)
         cairn_attach_say(job,
                          "%zu blocks of %" PRIu64 " bytes in use, in %u arenas; %" PRIu64
-                         " in caches of %u threads; %" PRIu64 " of %" PRIu64 " bytes not read",
+                         " in caches of %u threads; %" PRIu64 " of %" PRIu64 " bytes not read%s",
                          ret_walk->n, ret_walk->bytes, ret_walk->n_arenas, ret_walk->n_cached,
-                         ret_walk->n_caches, ret_walk->unread_bytes, ret_walk->heap_bytes);
+                         ret_walk->n_caches, ret_walk->unread_bytes, ret_walk->heap_bytes,
+                         ret_walk->is_ring_cut ? "; the list of arenas was overwritten" : "");
     return result;
 }
 
