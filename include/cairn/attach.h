@@ -70,6 +70,7 @@ struct cairn_attach_report {
     uint32_t n_chosen;                    /* modules that `modules` chose */
     uint32_t n_slots; /* of theirs (<cairn/slots.h>), that lead to the tracker now; after a detach:
                          do not any more */
+    uint32_t has_filters; /* 1: threads of the process have filters of system calls */
 };
 
 /*
@@ -80,6 +81,13 @@ struct cairn_attach_report {
  */
 CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
+
+/* Would cairn_attach() work? Nothing in the process is touched, and nobody is held; filters of
+ * system calls (seccomp) are not read: `has_filters` says whether there are any. Of the report are
+ * given n_functions (that would lead to the tracker), the ways, n_refused, n_modules and n_chosen.
+ * The errors are those of cairn_attach(). */
+CAIRN_API int cairn_attach_check(int pid, const struct cairn_attach_opts *opts,
+                                 struct cairn_attach_report *ret_report, struct cairn_err *err);
 
 /* Every changed byte is as before, and checked; the state is closed, and can be read as long as the
  * process runs. CAIRN_E_MISSING: no tracker was attached. Also undoes what a killed attach left

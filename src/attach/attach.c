@@ -160,6 +160,14 @@ static int bring(struct fresh *f, struct cairn_err *err)
     return result;
 }
 
+static void forget(struct fresh *f)
+{
+    cairn_diversions_done(&f->diversions);
+    cairn_loaded_done(&f->modules);
+    cairn_late_table_done(&f->table);
+    cairn_image_close(&f->image);
+}
+
 static int bring_all(struct cairn_attach_job *job, unsigned *ret_granule_bits,
                      struct cairn_err *err)
 {
@@ -170,10 +178,7 @@ static int bring_all(struct cairn_attach_job *job, unsigned *ret_granule_bits,
         result = cairn_attach_enter(job, err);
     if (result == CAIRN_OK)
         result = bring(&f, err);
-    cairn_diversions_done(&f.diversions);
-    cairn_loaded_done(&f.modules);
-    cairn_late_table_done(&f.table);
-    cairn_image_close(&f.image);
+    forget(&f);
     return result;
 }
 
@@ -318,6 +323,51 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
     if (is_all || (is_chosen && !job->opts.n_modules))
         return refuse_attached(job, is_chosen, err);
     return is_chosen ? choose_again(job, err) : attach_now(job, err);
+}
+
+/* Those that have a way. */
+static void count_plans(const struct fresh *f)
+{
+    struct cairn_attach_report *r = &f->job->report;
+    for (size_t i = 0; i < f->diversions.n; i++) {
+        const struct cairn_diversion *item = &f->diversions.items[i];
+        uint32_t way = item->same ? CAIRN_HOOK_WAY_NONE : item->plan.way;
+        r->n_one += way == CAIRN_HOOK_WAY_ONE;
+        r->n_pad += way == CAIRN_HOOK_WAY_PAD;
+        r->n_pun += way == CAIRN_HOOK_WAY_PUN;
+        r->n_late += way == CAIRN_HOOK_WAY_LATE;
+    }
+    r->n_functions = r->n_one + r->n_pad + r->n_pun + r->n_late;
+}
+
+static int check(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    struct fresh f = {.job = job, .image = {.fd = -1}};
+    bool has_filters;
+    int result = job->opts.n_modules ? cairn_chosen_check(job, err) : CAIRN_OK;
+    if (result == CAIRN_OK && job->ledger_va && job->ledger.is_complete &&
+        all_lead_to_us(job, CAIRN_DIVERT_DEATHS))
+        result = refuse_attached(job, !all_lead_to_us(job, CAIRN_DIVERT_ALL), err);
+    if (result == CAIRN_OK)
+        result = plan(&f, err);
+    if (result == CAIRN_OK)
+        result = cairn_filters_are_there(job->target.pid, &has_filters, err);
+    if (result == CAIRN_OK) {
+        job->report.has_filters = has_filters;
+        count_plans(&f);
+    }
+    forget(&f);
+    return result;
+}
+
+int cairn_attach_check(int pid, const struct cairn_attach_opts *opts,
+                       struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    struct cairn_attach_job job;
+    int result = cairn_attach_begin(pid, opts, &job, err);
+    if (result == CAIRN_OK)
+        result = check(&job, err);
+    return cairn_attach_end(&job, result, ret_report, err);
 }
 
 static int work(int pid, const struct cairn_attach_opts *opts,

@@ -69,9 +69,9 @@ enum cairn_divert_what {
     CAIRN_DIVERT_ALL
 };
 
-/* Makes these functions of the ledger lead to us, and the others as before: deaths first, so that no
- * death of a recorded block is missed; where none is to, in the opposite order. Also finishes what a
- * killed cairn began. `foothold`: of the process; NULL: no thread runs in it. */
+/* Makes these functions of the ledger lead to us, and the others as before: deaths first, so that
+ * no death of a recorded block is missed; where none is to, in the opposite order. Also finishes
+ * what a killed cairn began. `foothold`: of the process; NULL: no thread runs in it. */
 int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foothold *foothold,
                      const struct cairn_ledger *ledger, enum cairn_divert_what what,
                      struct cairn_divert_counts *ret_counts, struct cairn_err *err);
