@@ -89,8 +89,8 @@ enum cairn_reach_mark cairn_reach_mark_of(const struct cairn_reach *reach, size_
 bool cairn_reach_find(const struct cairn_reach *reach, uint64_t va, size_t *ret_index);
 
 /*
- * The heads of the blocks with CAIRN_REACH_NONE: to a head no other one of them points, or only
- * what is reached from the head itself. `ret_heads` has room for all blocks: of each its head's
+ * The heads of the blocks with CAIRN_REACH_NONE: no pointers lead from one head to another, and
+ * from some head to each of the blocks. `ret_heads` has room for all blocks: of each its head's
  * number, its own if it is a head, UINT32_MAX if it is reached. Of a cycle that nothing else
  * points to, one block is the head.
  */
