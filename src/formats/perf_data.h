@@ -12,6 +12,7 @@
 
 #include "base/zstd_stream.h"
 #include "formats/perf_data_deferred.h"
+#include "formats/perf_data_group.h"
 #include "formats/perf_data_joined.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
@@ -47,6 +48,7 @@ struct cairn_perf_data {
     struct cairn_stream stream;
     struct cairn_perf_data_order order;
     struct cairn_perf_data_deferred deferred;
+    struct cairn_perf_data_group group;
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;

@@ -18,6 +18,7 @@ enum {
 };
 
 enum cairn_perf_data_flag {
+    CAIRN_PERF_DATA_INHERIT = 1,
     CAIRN_PERF_DATA_MMAP = 8,
     CAIRN_PERF_DATA_COMM = 9,
     CAIRN_PERF_DATA_FREQ = 10,

@@ -287,6 +287,7 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_stream_done(&d->stream);
     cairn_perf_data_order_done(&d->order);
     cairn_perf_data_deferred_done(&d->deferred);
+    cairn_perf_data_group_done(&d->group);
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);

@@ -15,18 +15,6 @@ static bool has_bit(uint64_t bits, unsigned bit)
     return bits >> bit & 1;
 }
 
-/* Values of counters: of this event, or of all of its group. */
-static void skip_read(struct cairn_reader *r, uint64_t format)
-{
-    uint64_t times = has_bit(format, READ_ENABLED) + has_bit(format, READ_RUNNING);
-    uint64_t each = 1u + has_bit(format, READ_ID) + has_bit(format, READ_LOST);
-    uint64_t n = has_bit(format, READ_GROUP) ? cairn_reader_u64(r) : 1;
-    if (n > cairn_reader_left(r) / WORD)
-        r->failed = true;
-    else
-        cairn_reader_skip(r, WORD * (times + n * each));
-}
-
 static struct cairn_span take_words(struct cairn_reader *r, uint64_t n)
 {
     if (n > cairn_reader_left(r) / WORD) {
@@ -34,6 +22,26 @@ static struct cairn_span take_words(struct cairn_reader *r, uint64_t n)
         return (struct cairn_span){0};
     }
     return cairn_reader_take(r, n * WORD);
+}
+
+/* Of a group: {n, times, {value, number, lost} ...}; of one event: {value, times, number, lost} */
+static struct cairn_perf_data_readings take_readings(struct cairn_reader *r, uint64_t format)
+{
+    const bool is_group = has_bit(format, READ_GROUP);
+    const size_t times = (size_t)has_bit(format, READ_ENABLED) + has_bit(format, READ_RUNNING);
+    struct cairn_perf_data_readings readings = {
+        .n = 1, .step = 1u + has_bit(format, READ_ID) + has_bit(format, READ_LOST)};
+    if (has_bit(format, READ_ID))
+        readings.id_at = is_group ? 1 : 1 + times;
+    if (is_group) {
+        uint64_t n = cairn_reader_u64(r);
+        if (n > cairn_reader_left(r) / WORD)
+            r->failed = true;
+        readings.n = r->failed ? 0 : (size_t)n;
+        readings.first = times;
+    }
+    readings.words = take_words(r, times + readings.n * readings.step);
+    return readings;
 }
 
 static void skip_branches(struct cairn_reader *r, uint64_t branch_type)
@@ -138,7 +146,7 @@ bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
     if (s.has_period)
         s.period = cairn_reader_u64(&r);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_READ))
-        skip_read(&r, attr->read_format);
+        s.readings = take_readings(&r, attr->read_format);
     parse_long(&r, attr, &s);
     if (r.failed)
         return false;

@@ -16,12 +16,21 @@ struct cairn_perf_data_regs {
     struct cairn_span words;
 };
 
+/* Values of counters: of the event, or of all of its group. Places are in words. */
+struct cairn_perf_data_readings {
+    struct cairn_span words;
+    size_t n;           /* values */
+    size_t first, step; /* the first value, and from one to the next */
+    size_t id_at;       /* a counter's number, behind its value; 0: it has none */
+};
+
 struct cairn_perf_data_sample {
     int pid, tid, cpu; /* -1: not recorded */
     uint64_t ip, time, period;
     bool has_ip, has_time, has_period;
     struct cairn_span chain; /* words: addresses and context markers */
     struct cairn_span raw;   /* of a tracepoint its record */
+    struct cairn_perf_data_readings readings;
     struct cairn_perf_data_regs regs;
     bool is_stack_full;      /* all that was reserved for the copy is used: the stack may go on */
     struct cairn_span stack; /* what lies at the stack pointer; empty: it was not copied */

@@ -5,6 +5,7 @@
 #include "stream/build_id.h"
 #include "stream/kernel.h"
 #include "stream/marker.h"
+#include "stream/row.h"
 #include "stream/thread.h"
 
 int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
@@ -22,6 +23,7 @@ void cairn_stream_done(struct cairn_stream *stream)
     cairn_table_done(&stream->labels);
     cairn_table_done(&stream->by_what);
     cairn_free(stream->rows);
+    cairn_free(stream->others);
     cairn_free(stream->markers);
     *stream = (struct cairn_stream){0};
 }
@@ -111,28 +113,6 @@ static int walk_copy(struct cairn_stream *stream, const struct cairn_stream_spac
     return CAIRN_OK;
 }
 
-static int add_row(struct cairn_stream *stream, const struct cairn_stream_row *row)
-{
-    const uint64_t what[] = {(uint64_t)row->stack << 32 | row->labels,
-                             (uint64_t)row->event << 32 | (uint32_t)row->cpu,
-                             row->has_time ? row->time_ns : 0, row->has_time};
-    const uint64_t key = cairn_hash_bytes(what, sizeof what);
-    uint32_t number;
-    if (!cairn_table_find(&stream->by_what, key, &number)) {
-        number = (uint32_t)stream->n_rows;
-        if (cairn_grow((void **)&stream->rows, &stream->cap_rows, stream->n_rows + 1,
-                       sizeof *stream->rows) < 0 ||
-            cairn_table_set(&stream->by_what, key, number) < 0)
-            return CAIRN_E_NOMEM;
-        stream->rows[stream->n_rows++] = *row;
-        return CAIRN_OK;
-    }
-    struct cairn_stream_row *old = &stream->rows[number];
-    old->n += row->n;
-    old->value = cairn_profile_add_clamped(old->value, row->value);
-    return CAIRN_OK;
-}
-
 static void note_time(struct cairn_stream *stream, uint64_t time_ns)
 {
     if (!stream->has_times || time_ns < stream->first_ns)
@@ -153,6 +133,7 @@ int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_s
         .has_time = sample->has_time && stream->keeps & CAIRN_STREAM_TIMES,
     };
     struct cairn_stream_walk user = sample->user;
+    stream->row = UINT32_MAX;
     struct cairn_stream_space *space = space_of(stream, sample);
     if (sample->copy && walk_copy(stream, space, sample->copy, &user) < 0)
         return CAIRN_E_NOMEM;
@@ -162,8 +143,13 @@ int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_s
     }
     row.stack = stack_of(stream, space, sample, &user);
     row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, user.cut);
-    if (row.stack == UINT32_MAX || row.labels == UINT32_MAX || add_row(stream, &row) < 0)
+    if (row.stack == UINT32_MAX || row.labels == UINT32_MAX ||
+        cairn_stream_row_add(stream, &row, &stream->row) < 0)
         return CAIRN_E_NOMEM;
+    for (size_t i = 0; i < sample->n_others; i++)
+        if (cairn_stream_add_value(stream, stream->row, sample->others[i].event,
+                                   sample->others[i].value) < 0)
+            return CAIRN_E_NOMEM;
     if (sample->event_name && cairn_stream_marker_add(stream, sample, row.stack, row.labels) < 0)
         return CAIRN_E_NOMEM;
     stream->events[sample->event].n++;
@@ -199,7 +185,7 @@ int cairn_stream_finish(struct cairn_stream *stream)
         const struct cairn_stream_row *row = &stream->rows[i];
         memset(values, 0, sizeof values);
         values[0] = row->n;
-        values[1 + row->event] = row->value;
+        cairn_stream_row_sums(stream, row, values + 1);
         uint32_t labels = cairn_stream_row_labels(stream, row);
         if (labels == UINT32_MAX ||
             cairn_profile_add_sample(p, row->stack, labels, values) == UINT32_MAX)

@@ -32,6 +32,12 @@ struct cairn_stream_row {
     int64_t n, value;
     uint64_t time_ns; /* where has_time */
     bool has_time;    /* it is known and kept */
+    uint32_t others;  /* what it adds to other events: the first one + 1; 0: none */
+};
+
+struct cairn_stream_other {
+    uint32_t event, next; /* the next one + 1; 0: it is the last */
+    int64_t value;
 };
 
 /* A sample that is kept as an event; its labels are without its time. */
@@ -101,6 +107,9 @@ struct cairn_stream {
     struct cairn_table by_what;       /* hash of stack, labels and event -> row */
     struct cairn_stream_row *rows;
     size_t n_rows, cap_rows;
+    uint32_t row; /* of the last sample; UINT32_MAX: it was not kept */
+    struct cairn_stream_other *others;
+    size_t n_others, cap_others;
     struct cairn_stream_marker *markers;
     size_t n_markers, cap_markers;
     struct cairn_stream_event events[CAIRN_STREAM_EVENTS_MAX];
@@ -141,11 +150,19 @@ void cairn_stream_lost(struct cairn_stream *stream, uint64_t n);
 int cairn_stream_build_id(struct cairn_stream *stream, const char *path, struct cairn_span build_id,
                           bool is_kernel);
 
+/* What a sample adds to another event than its own. */
+struct cairn_stream_value {
+    uint32_t event;
+    int64_t value;
+};
+
 /* Of the kernel's side the first address is exact, the others are return addresses. */
 struct cairn_stream_sample {
     int pid, tid; /* -1: unknown */
     uint32_t event;
     int64_t value; /* what it stands for */
+    const struct cairn_stream_value *others;
+    size_t n_others;
     uint64_t time_ns;
     bool has_time;
     int cpu; /* -1: unknown */
@@ -157,6 +174,10 @@ struct cairn_stream_sample {
     const struct cairn_label_list *event_details; /* NULL: none */
 };
 int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample);
+
+/* What a row adds to another event than its own. */
+int cairn_stream_add_value(struct cairn_stream *stream, uint32_t row, uint32_t event,
+                           int64_t value);
 
 /* After the last event: value types, samples, build IDs and the duration of the profile. */
 int cairn_stream_finish(struct cairn_stream *stream);

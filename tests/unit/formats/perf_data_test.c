@@ -277,6 +277,55 @@ static void every_field_is_read_or_passed_over(void **state)
     cairn_profile_free(p);
 }
 
+/* A sample of {a,b}:S, whose counters stand at `a` and `b`. */
+static void group_sample(struct perf_writer *w, uint64_t time, uint64_t a, uint64_t b, uint64_t id)
+{
+    const uint64_t words[] = {0x401010, (uint64_t)7 << 32 | 7, time, 100, 9999, 2, a, 100, b, id,
+                              0};
+    perf_begin(w, 9, 2);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        perf_u64(w, words[i]);
+    perf_end(w);
+}
+
+static void a_sample_of_a_group_counts_for_its_members(void **state)
+{
+    (void)state;
+    struct perf_writer w = {.sample_type = PERF_USUAL | 16, .read_format = 4 | 8, .n_events = 2};
+    group_sample(&w, 1000, 50, 7, 101);
+    group_sample(&w, 2000, 80, 7, 101);
+    group_sample(&w, 3000, 90, 9, 101);
+    group_sample(&w, 4000, 60, 11, 101); /* out of order */
+    group_sample(&w, 5000, 91, 99, 555); /* of no event */
+    struct cairn_profile *p = read_file(&w);
+    const int64_t values[] = {5, 91, 11};
+    assert_int_equal(p->n_types, 3);
+    assert_string_equal(p->public_types[2].type, "task-clock");
+    assert_int_equal(p->n_samples, 1);
+    assert_memory_equal(p->values, values, sizeof values);
+    cairn_profile_free(p);
+}
+
+/* Counters that children inherit count for each thread apart. */
+static void inherited_counters_are_of_a_thread(void **state)
+{
+    (void)state;
+    struct perf_writer w = {.sample_type = PERF_USUAL | 16,
+                            .read_format = 4,
+                            .flags = UINT64_C(1) << 18 | UINT64_C(1) << 1};
+    for (uint64_t tid = 7; tid < 9; tid++) {
+        const uint64_t words[] = {0x401010, tid << 32 | 7, tid, 100, 9999, 40, 100, 0};
+        perf_begin(&w, 9, 2);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            perf_u64(&w, words[i]);
+        perf_end(&w);
+    }
+    struct cairn_profile *p = read_file(&w);
+    assert_int_equal(p->n_samples, 2);
+    assert_int_equal(p->values[1] + p->values[3], 80);
+    cairn_profile_free(p);
+}
+
 static void attributes_may_be_of_any_year(void **state)
 {
     (void)state;
@@ -460,6 +509,8 @@ int main(void)
         cmocka_unit_test(records_of_several_rings_come_in_the_order_of_time),
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(every_field_is_read_or_passed_over),
+        cmocka_unit_test(a_sample_of_a_group_counts_for_its_members),
+        cmocka_unit_test(inherited_counters_are_of_a_thread),
         cmocka_unit_test(attributes_may_be_of_any_year),
         cmocka_unit_test(build_ids_beside_the_mappings_are_theirs),
         cmocka_unit_test(mappings_may_have_build_ids),
