@@ -212,7 +212,7 @@ enum { CAIRN_HOOK_JUMP_MAX = 16 };
 CAIRN_API size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
                                      uint8_t ret_code[CAIRN_HOOK_JUMP_MAX]);
 
-/* ---- Hooks in the own process: x86-64, in libcairn-hook and libcairn ---- */
+/* ---- Hooks in the own process: x86-64 and aarch64, in libcairn-hook and libcairn ---- */
 
 /*
  * Any thread may hook and remove while others run the function. Nobody is stopped. No page is ever

@@ -9,8 +9,8 @@
 
 #include "attach/job.h"
 
-/* Before anything is touched: reports how many modules are meant. CAIRN_E_MISSING: a pattern that no
- * module has. */
+/* Before anything is touched: reports how many modules are meant. CAIRN_E_MISSING: a pattern that
+ * no module has. */
 int cairn_chosen_check(struct cairn_attach_job *job, struct cairn_err *err);
 
 /* Makes the slots of the modules in the job's options, of none where there are none, lead to the

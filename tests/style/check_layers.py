@@ -48,7 +48,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "sample": ("base rt elf proc code profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile stream bpf", "the threads of a process or core file, once"),
-    "embed": ("base rt hook unwind", "hooks in the own process"),
+    "embed": ("base rt code hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "attach": ("base elf proc hook plans arena heap", "own threads in a running process"),
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot attach", "what this machine allows, and why not more"),
