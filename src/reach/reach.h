@@ -77,6 +77,9 @@ void cairn_reach_word(struct cairn_reach *reach, uint64_t word);
 /* The block that `va` is in is held, wherever in it that is. */
 void cairn_reach_hold(struct cairn_reach *reach, uint64_t va);
 
+/* The block that begins at `va` is CAIRN_REACH_POSSIBLY at least. */
+void cairn_reach_doubt(struct cairn_reach *reach, uint64_t va);
+
 /* Follows pointers out of blocks until nothing new is reached. CAIRN_E_STOPPED: memory.read() did.
  * Roots may be added, and this called again: what is marked stays. */
 int cairn_reach_flood(struct cairn_reach *reach, const struct cairn_reach_memory *memory,
