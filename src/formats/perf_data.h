@@ -18,6 +18,7 @@
 #include "formats/perf_data_sample.h"
 #include "formats/perf_data_symbols.h"
 #include "formats/perf_data_tracepoint.h"
+#include "formats/perf_data_waits.h"
 #include "stream/stream.h"
 
 /* What was left out, for the comments of the profile. */
@@ -49,6 +50,7 @@ struct cairn_perf_data {
     struct cairn_perf_data_order order;
     struct cairn_perf_data_deferred deferred;
     struct cairn_perf_data_group group;
+    struct cairn_perf_data_waits waits;
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;

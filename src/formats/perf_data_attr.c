@@ -135,6 +135,12 @@ struct cairn_perf_data_trailer cairn_perf_data_trailer_of(const struct cairn_per
     for (size_t i = 0; i < N; i++) {
         if (!cairn_perf_data_has(attr, fields[i]))
             continue;
+        if (fields[i] == CAIRN_PERF_DATA_TID) {
+            cairn_reader_skip(&r, 4);
+            trailer.tid = (int)cairn_reader_u32(&r);
+            trailer.has_tid = true;
+            continue;
+        }
         uint64_t word = cairn_reader_u64(&r);
         if (fields[i] == CAIRN_PERF_DATA_TIME) {
             trailer.time = word;

@@ -26,6 +26,7 @@ enum cairn_perf_data_flag {
     CAIRN_PERF_DATA_SAMPLE_ID_ALL = 18,
     CAIRN_PERF_DATA_MMAP2 = 23,
     CAIRN_PERF_DATA_USE_CLOCK_ID = 25,
+    CAIRN_PERF_DATA_SWITCHES = 26,
 };
 
 enum cairn_perf_data_type {
@@ -40,7 +41,9 @@ enum cairn_perf_data_type {
 enum {
     CAIRN_PERF_DATA_N_HARDWARE = 10, /* events that have a name */
     CAIRN_PERF_DATA_N_SOFTWARE = 12,
-    CAIRN_PERF_DATA_DUMMY = 9 /* of the software: it counts nothing */
+    CAIRN_PERF_DATA_CONTEXT_SWITCHES = 3, /* of the software */
+    CAIRN_PERF_DATA_DUMMY = 9,            /* it counts nothing */
+    CAIRN_PERF_DATA_CGROUP_SWITCHES = 11
 };
 
 /* Bits of sample_type, by number. */
@@ -80,6 +83,7 @@ struct cairn_perf_data_attr {
     uint16_t max_stack;            /* frames of a chain; 0: what the kernel's setting says */
     uint32_t name, unit;           /* texts of the profile; 0: the file does not say */
     bool is_scaled;                /* values are to be multiplied to be of the unit */
+    bool is_switch;                /* its samples are of threads that leave their CPU */
     uint32_t event;                /* of the stream; UINT32_MAX: no sample of it was met yet */
 };
 
@@ -113,7 +117,8 @@ int cairn_perf_data_id_in_sample(const struct cairn_perf_data_attr *attr);
 /* What ends each record that is no sample. */
 struct cairn_perf_data_trailer {
     uint64_t time, id;
-    bool has_time, has_id;
+    int tid;
+    bool has_time, has_id, has_tid;
     size_t size; /* bytes; 0: there is none */
 };
 struct cairn_perf_data_trailer cairn_perf_data_trailer_of(const struct cairn_perf_data_attr *attr,

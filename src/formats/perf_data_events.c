@@ -77,6 +77,8 @@ static int take_birth(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         return CAIRN_OK;
     int code = type == PERF_DATA_FORK ? cairn_stream_fork(&d->stream, &birth)
                                       : cairn_stream_exit(&d->stream, birth.pid, birth.tid);
+    if (code == CAIRN_OK)
+        code = cairn_perf_data_waits_exit(&d->waits, birth.tid, type == PERF_DATA_FORK);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
@@ -102,6 +104,16 @@ static int take_symbol(struct cairn_perf_data *d, struct cairn_reader *r, struct
                                                                   : CAIRN_OK;
 }
 
+static int take_switch(struct cairn_perf_data *d, uint16_t misc,
+                       const struct cairn_perf_data_trailer *trailer, struct cairn_err *err)
+{
+    if (misc & PERF_DATA_MISC_SWITCH_OUT || !trailer->has_tid || !trailer->has_time)
+        return CAIRN_OK;
+    return cairn_perf_data_waits_stop(&d->waits, &d->stream, trailer->tid, trailer->time) < 0
+               ? cairn_fail_memory(err)
+               : CAIRN_OK;
+}
+
 int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
                           struct cairn_err *err)
 {
@@ -111,8 +123,10 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
     struct cairn_span body = {record.data + HEAD, record.size - HEAD};
     if (type == PERF_DATA_SAMPLE)
         return cairn_perf_data_take_sample(d, record, err);
+    struct cairn_perf_data_trailer trailer = {0};
     if (d->n_attrs)
-        body.size -= cairn_perf_data_trailer_of(d->attrs, body, d->swap).size;
+        trailer = cairn_perf_data_trailer_of(d->attrs, body, d->swap);
+    body.size -= trailer.size;
     r = cairn_reader_of(body, d->swap);
     switch (type) {
     case PERF_DATA_MMAP:
@@ -130,7 +144,10 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
     case PERF_DATA_KSYMBOL:
         return take_symbol(d, &r, err);
     case PERF_DATA_CALLCHAIN_DEFERRED:
-        return cairn_perf_data_take_deferred(d, &r, err);
+        return cairn_perf_data_take_deferred(d, &r, &trailer, err);
+    case PERF_DATA_SWITCH:
+    case PERF_DATA_SWITCH_CPU_WIDE:
+        return take_switch(d, misc, &trailer, err);
     default: /* known, and of no use here */
         return CAIRN_OK;
     }

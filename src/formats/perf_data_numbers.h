@@ -26,6 +26,8 @@ enum cairn_perf_data_record {
     PERF_DATA_SAMPLE = 9,
     PERF_DATA_MMAP2 = 10,
     PERF_DATA_LOST_SAMPLES = 13,
+    PERF_DATA_SWITCH = 14,
+    PERF_DATA_SWITCH_CPU_WIDE = 15,
     PERF_DATA_KSYMBOL = 17,
     PERF_DATA_CALLCHAIN_DEFERRED = 22,
     PERF_DATA_KERNEL_LAST = 22, /* of Linux 6.19 */
@@ -42,6 +44,7 @@ enum cairn_perf_data_record {
     PERF_DATA_USER_LAST = 86, /* of perf 6.19 */
     PERF_DATA_SIMPLEPERF_FIRST = 32768,
     PERF_DATA_SIMPLEPERF_CALLCHAIN = 32775,
+    PERF_DATA_SIMPLEPERF_TRACING = 32777, /* {u32 size; bytes} */
     PERF_DATA_SIMPLEPERF_LAST = 32777
 };
 
@@ -61,6 +64,7 @@ enum cairn_perf_data_misc {
     PERF_DATA_MISC_EXEC = 1 << 13,
     PERF_DATA_MISC_FORK_BARE = 1 << 13,
     PERF_DATA_MISC_MMAP_DATA = 1 << 13,
+    PERF_DATA_MISC_SWITCH_OUT = 1 << 13,
     PERF_DATA_MISC_MMAP_BUILD_ID = 1 << 14,
     PERF_DATA_MISC_BUILD_ID_SIZE = 1 << 15 /* the size of a build ID stands behind it */
 };

@@ -48,6 +48,8 @@ static bool time_of(const struct cairn_perf_data *d, uint32_t type, struct cairn
                                cairn_perf_data_has(attr, CAIRN_PERF_DATA_IP) +
                                cairn_perf_data_has(attr, CAIRN_PERF_DATA_TID)));
     *ret_time = cairn_reader_u64(&r);
+    if (*ret_time >= cairn_perf_data_sum_time && !r.failed)
+        *ret_time = d->order.newest;
     return cairn_perf_data_has(attr, CAIRN_PERF_DATA_TIME) && !r.failed && *ret_time &&
            *ret_time != UINT64_MAX;
 }
@@ -133,6 +135,22 @@ static int take_tracing(struct cairn_perf_data *d, struct cairn_err *err)
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
+/* {u32 size; padding}, and the bytes behind the record; of simpleperf inside of it. */
+static int take_tracing_record(struct cairn_perf_data *d, struct cairn_span body,
+                               struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(body, d->swap);
+    const uint32_t size = cairn_reader_u32(&r);
+    if (size && size <= cairn_reader_left(&r)) {
+        cairn_buffer_clear(&d->part.tracing);
+        cairn_buffer_add(&d->part.tracing, body.data + sizeof size, size);
+        return take_tracing(d, err);
+    }
+    d->part.skip = ((uint64_t)size + 7) & ~UINT64_C(7);
+    d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
+    return CAIRN_OK;
+}
+
 static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                      struct cairn_span body, uint64_t off, struct cairn_err *err)
 {
@@ -141,9 +159,7 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     case PERF_DATA_ATTR:
         return cairn_perf_data_take_attr(d, body, err);
     case PERF_DATA_TRACING_DATA:
-        d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
-        d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
-        return CAIRN_OK;
+        return take_tracing_record(d, body, err);
     case PERF_DATA_BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
     case PERF_DATA_FINISHED_ROUND:
@@ -218,7 +234,7 @@ static uint32_t size_of(struct cairn_reader r, uint32_t *ret_type)
 int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, uint64_t off,
                             size_t *ret_used, struct cairn_err *err)
 {
-    enum { PEEKED = 16 }; /* of a record, to know its size */
+    enum { PEEKED = 16 /* of a record, to know its size */, TRACING_AT = HEAD + 4 };
     size_t at = 0;
     int code = CAIRN_OK;
     while (code == CAIRN_OK && !d->part.is_broken && at < bytes.size) {
@@ -243,6 +259,12 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
             d->counts.broken_at = off + at;
             break;
         }
+        if (type == PERF_DATA_SIMPLEPERF_TRACING && left >= TRACING_AT && size >= TRACING_AT) {
+            d->part.skip = size - TRACING_AT; /* it may be too long to wait for */
+            d->part.is_tracing = d->part.skip && d->part.skip <= TRACING_MAX;
+            at += TRACING_AT;
+            continue;
+        }
         bool is_joined = type == PERF_DATA_SIMPLEPERF_CALLCHAIN && size <= JOINED_MAX;
         if (type >= PERF_DATA_SIMPLEPERF_FIRST &&
             !is_joined) { /* too long to wait for, and of no use */
@@ -265,6 +287,8 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
     int code = cairn_perf_data_order_end(&d->order, send, d, err);
     if (code == CAIRN_OK)
         code = cairn_perf_data_end_deferred(d, err);
+    if (code == CAIRN_OK && cairn_perf_data_waits_end(&d->waits, stream, d->order.newest) < 0)
+        code = cairn_fail_memory(err);
     stream->to_wall_ns = d->wall_ns ? d->wall_ns - d->clock_ns : 0;
     if (code == CAIRN_OK && cairn_stream_finish(stream) < 0)
         code = cairn_fail_memory(err);
@@ -288,6 +312,7 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_perf_data_order_done(&d->order);
     cairn_perf_data_deferred_done(&d->deferred);
     cairn_perf_data_group_done(&d->group);
+    cairn_perf_data_waits_done(&d->waits);
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);

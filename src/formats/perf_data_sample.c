@@ -147,6 +147,7 @@ bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
         s.period = cairn_reader_u64(&r);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_READ))
         s.readings = take_readings(&r, attr->read_format);
+    s.has_time &= s.time < cairn_perf_data_sum_time;
     parse_long(&r, attr, &s);
     if (r.failed)
         return false;

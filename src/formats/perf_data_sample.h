@@ -36,6 +36,9 @@ struct cairn_perf_data_sample {
     struct cairn_span stack; /* what lies at the stack pointer; empty: it was not copied */
 };
 
+/* From here on a time says that a sample is a sum: `perf record --off-cpu` ends with those. */
+static const uint64_t cairn_perf_data_sum_time = UINT64_MAX << 32;
+
 /* `body`: behind the header. False where it ends inside of its fields. What later kernels append is
  * left alone. */
 bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,

@@ -33,6 +33,19 @@ static bool is_ambiguous(const struct cairn_perf_data *d, const struct cairn_per
     return false;
 }
 
+static bool is_software(const struct cairn_perf_data_attr *attr, uint64_t config)
+{
+    return attr->type == CAIRN_PERF_DATA_TYPE_SOFTWARE && attr->config == config;
+}
+
+/* Counted switches say something of time where it is recorded when threads come back. */
+static bool is_switch(const struct cairn_perf_data_attr *attr, const char *name)
+{
+    return strcmp(name, "sched:sched_switch") == 0 ||
+           (is_software(attr, CAIRN_PERF_DATA_CONTEXT_SWITCHES) &&
+            cairn_perf_data_flag(attr, CAIRN_PERF_DATA_SWITCHES));
+}
+
 /* The first sample of an event makes it a type of values. */
 static int find_event(struct cairn_perf_data *d, struct cairn_perf_data_attr *attr,
                       struct cairn_err *err)
@@ -53,7 +66,12 @@ static int find_event(struct cairn_perf_data *d, struct cairn_perf_data_attr *at
         made[bare.size] = 0;
         name = made;
     }
-    attr->event = cairn_stream_add_event(&d->stream, name, unit);
+    attr->event = strcmp(name, "offcpu-time") == 0 /* of perf record --off-cpu */
+                      ? cairn_perf_data_waits_event(&d->stream)
+                      : cairn_stream_add_event(&d->stream, name, unit);
+    attr->is_switch = is_switch(attr, name);
+    if (attr->is_switch && attr->event != UINT32_MAX)
+        d->stream.events[attr->event].rank = CAIRN_STREAM_RANK_SWITCHES;
     if (attr->event != UINT32_MAX)
         return CAIRN_OK;
     return d->stream.n_events == CAIRN_STREAM_EVENTS_MAX
@@ -152,12 +170,46 @@ static int count(struct cairn_perf_data *d, const struct cairn_perf_data_attr *o
     return CAIRN_OK;
 }
 
+/* Who runs by a sample: its thread, and whom it is switched to. What of the kernel's own counts is
+ * taken while a thread leaves its CPU says nothing. simpleperf has the next switch for an end. */
+static int note_running(struct cairn_perf_data *d, const struct cairn_perf_data_attr *attr,
+                        const struct cairn_perf_data_sample *sample)
+{
+    uint64_t next;
+    if (!sample->has_time || (!attr->is_switch && !d->waits.n))
+        return CAIRN_OK;
+    if (attr->is_switch && !d->is_simpleperf)
+        cairn_perf_data_waits_forget(&d->waits, sample->tid);
+    else if (!is_software(attr, CAIRN_PERF_DATA_CONTEXT_SWITCHES) &&
+             !is_software(attr, CAIRN_PERF_DATA_CGROUP_SWITCHES) &&
+             cairn_perf_data_waits_stop(&d->waits, &d->stream, sample->tid, sample->time) < 0)
+        return CAIRN_E_NOMEM;
+    if (!attr->is_switch || !cairn_perf_data_tracepoint_number(&d->tracepoints, attr, sample->raw,
+                                                               d->swap, "next_pid", &next))
+        return CAIRN_OK;
+    return cairn_perf_data_waits_stop(&d->waits, &d->stream, (int)next, sample->time);
+}
+
+/* Why a thread leaves its CPU; NULL: it does not, or that is unknown. */
+static const char *off_cpu_of(const struct cairn_perf_data *d,
+                              const struct cairn_perf_data_attr *attr,
+                              const struct cairn_perf_data_sample *sample, bool *ret_ends)
+{
+    uint64_t state;
+    *ret_ends = false;
+    return attr->is_switch && cairn_perf_data_tracepoint_number(&d->tracepoints, attr, sample->raw,
+                                                                d->swap, "prev_state", &state)
+               ? cairn_perf_data_waits_reason(state, ret_ends)
+               : NULL;
+}
+
 static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_attr *attr,
                       const struct cairn_perf_data_sample *sample, struct cairn_err *err)
 {
     char text[CUT_BYTES];
     struct cairn_stream_copy copy;
     struct counted counted;
+    bool ends;
     int code = count(d, attr, sample, &counted, err);
     if (code < 0)
         return code;
@@ -167,6 +219,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
         .tid = sample->tid,
         .event = attr->event,
         .value = counted.value,
+        .off_cpu = off_cpu_of(d, attr, sample, &ends),
         .others = counted.others,
         .n_others = counted.n_others,
         .time_ns = sample->time,
@@ -180,7 +233,11 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
             cairn_perf_data_tracepoint_put(&d->tracepoints, attr, sample->raw, d->swap, &details),
         .event_details = &details,
     };
-    return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+    if (note_running(d, attr, sample) < 0 || cairn_stream_sample(&d->stream, &told) < 0 ||
+        (attr->is_switch && !ends && sample->has_time &&
+         cairn_perf_data_waits_start(&d->waits, &d->stream, sample->tid, sample->time) < 0))
+        return cairn_fail_memory(err);
+    return CAIRN_OK;
 }
 
 /* What became known of a sample since it was recorded. */
@@ -257,6 +314,7 @@ int cairn_perf_data_take_sample(struct cairn_perf_data *d, struct cairn_span rec
 }
 
 int cairn_perf_data_take_deferred(struct cairn_perf_data *d, struct cairn_reader *r,
+                                  const struct cairn_perf_data_trailer *trailer,
                                   struct cairn_err *err)
 {
     uint64_t cookie = cairn_reader_u64(r), n = cairn_reader_u64(r);
@@ -268,6 +326,10 @@ int cairn_perf_data_take_deferred(struct cairn_perf_data *d, struct cairn_reader
          code == CAIRN_OK &&
          (record = cairn_perf_data_deferred_take(&d->deferred, cookie, false)).size;)
         code = take_sample(d, record, &later, err);
+    /* A thread that slept has come back by then. */
+    if (code == CAIRN_OK && trailer->has_tid && trailer->has_time &&
+        cairn_perf_data_waits_stop(&d->waits, &d->stream, trailer->tid, trailer->time) < 0)
+        code = cairn_fail_memory(err);
     return code;
 }
 

@@ -8,8 +8,10 @@
 int cairn_perf_data_take_sample(struct cairn_perf_data *d, struct cairn_span record,
                                 struct cairn_err *err);
 
-/* A CALLCHAIN_DEFERRED, from behind its header: the user side of the samples with its cookie. */
+/* A CALLCHAIN_DEFERRED, between its header and its trailer: the user side of the samples with its
+ * cookie. */
 int cairn_perf_data_take_deferred(struct cairn_perf_data *d, struct cairn_reader *r,
+                                  const struct cairn_perf_data_trailer *trailer,
                                   struct cairn_err *err);
 
 #endif /* CAIRN_FORMATS_PERF_DATA_TAKE_H */

@@ -186,3 +186,21 @@ uint32_t cairn_perf_data_tracepoint_put(const struct cairn_perf_data_tracepoints
     }
     return point->name;
 }
+
+bool cairn_perf_data_tracepoint_number(const struct cairn_perf_data_tracepoints *points,
+                                       const struct cairn_perf_data_attr *attr,
+                                       struct cairn_span record, bool swap, const char *name,
+                                       uint64_t *ret_value)
+{
+    uint32_t row;
+    if (attr->type != CAIRN_PERF_DATA_TYPE_TRACEPOINT || !record.size ||
+        !cairn_table_find(&points->by_id, attr->config, &row))
+        return false;
+    const struct cairn_field_line *lines = &points->fields[points->rows[row].first_field];
+    for (uint32_t i = 0; i < points->rows[row].n_fields; i++)
+        if (strcmp(lines[i].name, name) == 0) {
+            *ret_value = cairn_field_number(&lines[i].field, record, swap);
+            return true;
+        }
+    return false;
+}

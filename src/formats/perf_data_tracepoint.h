@@ -42,4 +42,10 @@ uint32_t cairn_perf_data_tracepoint_put(const struct cairn_perf_data_tracepoints
                                         struct cairn_span record, bool swap,
                                         struct cairn_label_list *list);
 
+/* A field of it as a number; false: there is none of that name. */
+bool cairn_perf_data_tracepoint_number(const struct cairn_perf_data_tracepoints *points,
+                                       const struct cairn_perf_data_attr *attr,
+                                       struct cairn_span record, bool swap, const char *name,
+                                       uint64_t *ret_value);
+
 #endif /* CAIRN_FORMATS_PERF_DATA_TRACEPOINT_H */

@@ -142,7 +142,7 @@ int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_s
         return CAIRN_OK;
     }
     row.stack = stack_of(stream, space, sample, &user);
-    row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, user.cut);
+    row.labels = cairn_stream_labels(stream, sample, user.cut);
     if (row.stack == UINT32_MAX || row.labels == UINT32_MAX ||
         cairn_stream_row_add(stream, &row, &stream->row) < 0)
         return CAIRN_E_NOMEM;
@@ -170,7 +170,8 @@ static int add_types(struct cairn_stream *stream)
         if (cairn_profile_add_type(p, cairn_strings_get(&p->strings, event->type),
                                    cairn_strings_get(&p->strings, event->unit)) == UINT32_MAX)
             return CAIRN_E_NOMEM;
-        most = event->n > most->n ? event : most;
+        most = event->rank < most->rank || (event->rank == most->rank && event->n > most->n) ? event
+                                                                                             : most;
     }
     p->default_type = stream->n_events ? most->type : 0;
     return CAIRN_OK;

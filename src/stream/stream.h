@@ -46,10 +46,18 @@ struct cairn_stream_marker {
     uint64_t time_ns;
 };
 
+/* Of the events of the lowest rank the one with most samples is shown first. */
+enum cairn_stream_rank {
+    CAIRN_STREAM_RANK_USUAL,
+    CAIRN_STREAM_RANK_WAITS,   /* times off the CPU */
+    CAIRN_STREAM_RANK_SWITCHES /* what they are made of */
+};
+
 /* What is counted. */
 struct cairn_stream_event {
     uint32_t type, unit; /* texts of the profile */
-    int64_t n;           /* samples */
+    enum cairn_stream_rank rank;
+    int64_t n; /* samples */
 };
 
 /* Things that could not be taken in. */
@@ -160,7 +168,8 @@ struct cairn_stream_value {
 struct cairn_stream_sample {
     int pid, tid; /* -1: unknown */
     uint32_t event;
-    int64_t value; /* what it stands for */
+    int64_t value;       /* what it stands for */
+    const char *off_cpu; /* why the thread leaves its CPU; NULL: it does not, or that is unknown */
     const struct cairn_stream_value *others;
     size_t n_others;
     uint64_t time_ns;

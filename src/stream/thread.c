@@ -25,30 +25,41 @@ static uint32_t name_of(const struct cairn_stream *stream, int tid)
     return tid >= 0 && cairn_table_find(&stream->processes.names, (uint32_t)tid, &text) ? text : 0;
 }
 
-/* `texts`: names of the process and the thread, and why the stack ends early. */
-static uint32_t make_set(struct cairn_stream *stream, int pid, int tid, const uint32_t texts[3])
+/* Texts of the profile: names of the process and the thread, why the stack ends early, and why the
+ * thread leaves its CPU. */
+enum { PROCESS, THREAD, CUT, OFF_CPU, N_TEXTS };
+
+static uint32_t make_set(struct cairn_stream *stream, int pid, int tid,
+                         const uint32_t texts[N_TEXTS])
 {
     struct cairn_label_list list = {.profile = stream->profile};
     if (pid >= 0)
         cairn_label_list_number(&list, "pid", pid);
     if (tid >= 0)
         cairn_label_list_number(&list, "tid", tid);
-    cairn_label_list_string(&list, "process", texts[0]);
-    cairn_label_list_string(&list, "thread", texts[1]);
-    return cairn_label_list_add(&list, texts[2], 0);
+    cairn_label_list_string(&list, "process", texts[PROCESS]);
+    cairn_label_list_string(&list, "thread", texts[THREAD]);
+    cairn_label_list_string(&list, "off_cpu", texts[OFF_CPU]);
+    return cairn_label_list_add(&list, texts[CUT], 0);
 }
 
-uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut)
+uint32_t cairn_stream_labels(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
+                             const char *cut)
 {
-    const uint32_t texts[] = {name_of(stream, pid), name_of(stream, tid),
-                              cut ? text_of(stream, cut) : 0};
-    const uint64_t what[] = {(uint64_t)(uint32_t)pid << 32 | (uint32_t)tid,
-                             (uint64_t)texts[0] << 32 | texts[1], texts[2]};
+    const uint32_t texts[N_TEXTS] = {
+        [PROCESS] = name_of(stream, sample->pid),
+        [THREAD] = name_of(stream, sample->tid),
+        [CUT] = cut ? text_of(stream, cut) : 0,
+        [OFF_CPU] = sample->off_cpu ? text_of(stream, sample->off_cpu) : 0,
+    };
+    const uint64_t what[] = {(uint64_t)(uint32_t)sample->pid << 32 | (uint32_t)sample->tid,
+                             (uint64_t)texts[PROCESS] << 32 | texts[THREAD],
+                             (uint64_t)texts[CUT] << 32 | texts[OFF_CPU]};
     const uint64_t key = cairn_hash_bytes(what, sizeof what);
     uint32_t set;
     if (cairn_table_find(&stream->labels, key, &set))
         return set;
-    set = make_set(stream, pid, tid, texts);
+    set = make_set(stream, sample->pid, sample->tid, texts);
     return set != UINT32_MAX && cairn_table_set(&stream->labels, key, set) < 0 ? UINT32_MAX : set;
 }
 

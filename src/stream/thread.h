@@ -5,9 +5,10 @@
 
 #include "stream/stream.h"
 
-/* The label set of a thread, with the names that it and its process have now; `cut` is why the
- * stack ends early, or NULL. UINT32_MAX: memory is gone. */
-uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut);
+/* The label set of a sample's thread, with the names that it and its process have now; `cut` is why
+ * the stack ends early, or NULL. UINT32_MAX: memory is gone. */
+uint32_t cairn_stream_labels(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
+                             const char *cut);
 
 /* The label set of a row: that of its thread with what is kept beside. UINT32_MAX: memory is gone.
  */

@@ -139,6 +139,39 @@ static void formats_longer_than_a_window_are_kept(void **state)
     perf_done(&w);
 }
 
+/* simpleperf has them inside of the record, whose size has 32 bits in later versions. */
+static void formats_may_be_inside_of_their_record(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {66, 32777};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct perf_writer w = {.type = TRACEPOINT, .sample_type = PERF_USUAL | RAW};
+        struct cairn_buffer tracing = tracing_data(&w);
+        struct cairn_profile *p = NULL;
+        struct cairn_err err;
+        perf_begin(&w, types[i], 0);
+        perf_u32(&w, tracing.size);
+        cairn_buffer_add(&w.data, tracing.data, tracing.size);
+        for (size_t n = 0; n < (i ? 70000 : 60); n++)
+            cairn_buffer_char(&w.data, 0);
+        const size_t size = w.data.size - w.record;
+        perf_set_size(&w, size);
+        w.data.data[w.record + 4] = (uint8_t)(i ? size >> 16 : 0);
+        perf_comm(&w, 8, "prog", false, 0);
+        put_record(&w);
+        struct cairn_buffer file = perf_file(&w);
+        assert_ok(test_read_profile(cairn_buffer_span(&file), CAIRN_FORMAT_AUTO, &p, &err), err);
+        assert_int_equal(p->n_samples, 1);
+        assert_int_equal(p->n_markers, 1);
+        assert_string_equal(detail(p, "arg.comm"), "worker");
+        assert_string_equal(detail(p, "thread"), "prog");
+        cairn_profile_free(p);
+        cairn_buffer_done(&file);
+        cairn_buffer_done(&tracing);
+        perf_done(&w);
+    }
+}
+
 /* What a damaged format leaves unknown is no event; the sample is there. */
 static void a_format_that_ends_early_is_left_out(void **state)
 {
@@ -187,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_of_a_tracepoint_is_an_event_with_fields_too),
         cmocka_unit_test(formats_longer_than_a_window_are_kept),
+        cmocka_unit_test(formats_may_be_inside_of_their_record),
         cmocka_unit_test(a_format_that_ends_early_is_left_out),
         cmocka_unit_test(a_field_behind_the_record_is_empty),
     };
