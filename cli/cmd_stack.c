@@ -227,8 +227,8 @@ static bool look_at_word(struct job *job, const char *word)
     return code == CAIRN_OK;
 }
 
-/* On x86-64 they go on. */
-#ifdef __x86_64__
+/* On these CPUs they go on. */
+#if defined(__x86_64__) || defined(__aarch64__)
 #define ENDED_CALLS ""
 #else
 #define ENDED_CALLS "; a system call slept in may have returned EINTR"

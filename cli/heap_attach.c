@@ -124,6 +124,7 @@ static void put_json(const struct job *job, const struct cairn_attach_report *r)
     cairn_json_u64(&json, "pad", r->n_pad);
     cairn_json_u64(&json, "pun", r->n_pun);
     cairn_json_u64(&json, "late", r->n_late);
+    cairn_json_u64(&json, "branch", r->n_branch);
     cairn_json_u64(&json, "refused", r->n_refused);
     cairn_json_u64(&json, "foreign", r->n_foreign);
     cairn_json_u64(&json, "modules", r->n_modules);
@@ -150,7 +151,11 @@ static void add_ways(struct cairn_buffer *out, const struct cairn_attach_report 
     const struct {
         uint32_t n;
         const char *name;
-    } ways[] = {{r->n_one, "one"}, {r->n_pad, "pad"}, {r->n_pun, "pun"}, {r->n_late, "late"}};
+    } ways[] = {{r->n_one, "one"},
+                {r->n_pad, "pad"},
+                {r->n_pun, "pun"},
+                {r->n_late, "late"},
+                {r->n_branch, "b"}};
     const char *between = " (";
     cairn_buffer_char(out, ' ');
     cli_add_counted(out, r->n_functions, "function");

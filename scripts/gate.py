@@ -58,7 +58,8 @@ GATE = [
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
 EMULATED = {suite: GUEST for suite in
-            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report")}
+            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report",
+             "unit-attach-foothold", "unit-attach-place")}
 ALONE = "it asks for a process with one thread, and qemu-user has more; it runs in the guest"
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
 WATCHED = "it stops and counts threads, and TSan has one of its own in every process"

@@ -71,6 +71,7 @@ struct cairn_attach_report {
     uint32_t n_slots; /* of theirs (<cairn/slots.h>), that lead to the tracker now; after a detach:
                          do not any more */
     uint32_t has_filters; /* 1: threads of the process have filters of system calls */
+    uint32_t n_branch;    /* of the functions, as n_one: by one branch (aarch64) */
 };
 
 /*

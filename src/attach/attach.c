@@ -222,6 +222,7 @@ static void count_ways(struct cairn_attach_job *job)
         job->report.n_pad += way == CAIRN_HOOK_WAY_PAD;
         job->report.n_pun += way == CAIRN_HOOK_WAY_PUN;
         job->report.n_late += way == CAIRN_HOOK_WAY_LATE;
+        job->report.n_branch += way == CAIRN_HOOK_WAY_BRANCH;
     }
 }
 
@@ -336,8 +337,9 @@ static void count_plans(const struct fresh *f)
         r->n_pad += way == CAIRN_HOOK_WAY_PAD;
         r->n_pun += way == CAIRN_HOOK_WAY_PUN;
         r->n_late += way == CAIRN_HOOK_WAY_LATE;
+        r->n_branch += way == CAIRN_HOOK_WAY_BRANCH;
     }
-    r->n_functions = r->n_one + r->n_pad + r->n_pun + r->n_late;
+    r->n_functions = r->n_one + r->n_pad + r->n_pun + r->n_late + r->n_branch;
 }
 
 static int check(struct cairn_attach_job *job, struct cairn_err *err)

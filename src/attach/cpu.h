@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include <cairn/hook.h>
+
 #include "base/span.h"
+#include "proc/call_abi.h"
 
 /* 32-bit CPUs have another one alone; none of them is entered yet. */
 #ifndef SYS_mmap
@@ -28,6 +31,9 @@ struct cairn_still_regs {
 
 /* The ELF machine of programs that can be attached to; 0: none, this CPU's file is not written. */
 extern const uint16_t cairn_cpu_machine;
+
+/* What functions are moved and diverted by. */
+extern const enum cairn_hook_cpu cairn_cpu_hook;
 
 /* What filters of system calls know this CPU's by (<linux/audit.h>). */
 extern const uint32_t cairn_cpu_audit;
@@ -58,17 +64,20 @@ void cairn_cpu_set_call(struct cairn_still_regs *regs, uint64_t va, long number,
 /* At the end of a call: is it that of the instruction at `va`, and what is the result? */
 bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t *ret_result);
 
-/* A call that our interruption ended with EINTR, and that the program did not ask to be ended: let
- * the kernel decide as if it restarted such calls. It does so where no signal has a handler to run.
- * False: it is no such call, and nothing is changed. */
-bool cairn_cpu_mend(struct cairn_still_regs *regs);
+/* A call that our interruption ended with EINTR, and that the program did not ask to be ended: it
+ * is made again, unless a signal has a handler to run. `seen`: the call that the thread slept in
+ * before. False: it is no such call, and nothing is changed. */
+bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen);
 
-/* A thread that calls a function; at `sp`, 8 below a multiple of 16, is where that returns to. */
+/* A thread that calls a function, which returns to `back`; that is also at `sp`, 8 below a multiple
+ * of 16. */
 struct cairn_cpu_entry {
-    uint64_t va, arg, sp;
+    uint64_t va, arg, sp, back;
     uint64_t thread_pointer;
 };
 void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_entry *entry);
+/* Where that is no register of the above. False: it cannot be set. */
+bool cairn_cpu_set_thread_pointer(int tid, uint64_t pointer);
 
 uint64_t cairn_cpu_ip(const struct cairn_still_regs *regs);
 uint64_t cairn_cpu_sp(const struct cairn_still_regs *regs);

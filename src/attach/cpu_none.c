@@ -5,6 +5,7 @@
 const struct cairn_span cairn_cpu_call_insn = {NULL, 0};
 const uint16_t cairn_cpu_machine = 0;
 const uint32_t cairn_cpu_audit = 0;
+const enum cairn_hook_cpu cairn_cpu_hook = CAIRN_HOOK_CPU_NONE;
 const struct cairn_cpu_relocs cairn_cpu_relocs = {0, 0, 0, 0};
 const struct cairn_span cairn_cpu_thread_code = {NULL, 0};
 const unsigned cairn_cpu_return_at = 0;
@@ -44,9 +45,17 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     return false;
 }
 
-bool cairn_cpu_mend(struct cairn_still_regs *regs)
+bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen)
 {
     (void)regs;
+    (void)seen;
+    return false;
+}
+
+bool cairn_cpu_set_thread_pointer(int tid, uint64_t pointer)
+{
+    (void)tid;
+    (void)pointer;
     return false;
 }
 

@@ -17,6 +17,7 @@ static const uint8_t syscall_insn[] = {0x0f, 0x05};
 const struct cairn_span cairn_cpu_call_insn = {syscall_insn, sizeof syscall_insn};
 const uint16_t cairn_cpu_machine = EM_X86_64;
 const uint32_t cairn_cpu_audit = AUDIT_ARCH_X86_64;
+const enum cairn_hook_cpu cairn_cpu_hook = CAIRN_HOOK_X86_64;
 const struct cairn_cpu_relocs cairn_cpu_relocs = {.relative = R_X86_64_RELATIVE,
                                                   .absolute = R_X86_64_64,
                                                   .glob_dat = R_X86_64_GLOB_DAT,
@@ -85,9 +86,11 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     return true;
 }
 
-bool cairn_cpu_mend(struct cairn_still_regs *regs)
+/* The kernel decides behind the stop. */
+bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen)
 {
     struct user_regs_struct user = load(regs);
+    (void)seen;
     if ((int64_t)user.rax != -EINTR || !cairn_call_ends_by_stops(user.orig_rax))
         return false;
     user.rax = (unsigned long long)-CAIRN_CALL_RESTART;
@@ -108,4 +111,12 @@ void cairn_cpu_set_entry(struct cairn_still_regs *regs, const struct cairn_cpu_e
     user.fs_base = entry->thread_pointer;
     user.eflags &= ~(unsigned long long)DIRECTION;
     store(regs, &user);
+}
+
+/* It is among the others. */
+bool cairn_cpu_set_thread_pointer(int tid, uint64_t pointer)
+{
+    (void)tid;
+    (void)pointer;
+    return true;
 }

@@ -152,7 +152,7 @@ static int plan_one(struct cairn_diversions *d, struct cairn_diversion *item,
     hide_used(d, code, low, n);
     hide_used(d, unpatched, low, has_file ? n : 0);
     const struct cairn_hook_function function = {.size = sizeof function,
-                                                 .cpu = CAIRN_HOOK_X86_64,
+                                                 .cpu = cairn_cpu_hook,
                                                  .code = code,
                                                  .n_code = n,
                                                  .code_va = low,

@@ -282,11 +282,12 @@ int cairn_foothold_run(struct cairn_foothold *foothold, uint64_t fn_va, uint64_t
     const struct cairn_cpu_entry entry = {.va = fn_va,
                                           .arg = arg,
                                           .sp = foothold->page_va + STACK_END - 8,
+                                          .back = foothold->code_va + cairn_cpu_return_at,
                                           .thread_pointer = foothold->page_va + POINTED_AT};
-    uint64_t back = foothold->code_va + cairn_cpu_return_at;
     int result = close_sockets(foothold, err);
     if (result == CAIRN_OK)
-        result = cairn_target_write(foothold->target, entry.sp, &back, sizeof back, err);
+        result =
+            cairn_target_write(foothold->target, entry.sp, &entry.back, sizeof entry.back, err);
     /* The word there is the pointer itself (x86-64 psABI, variant II). */
     if (result == CAIRN_OK)
         result = cairn_target_write(foothold->target, entry.thread_pointer, &entry.thread_pointer,

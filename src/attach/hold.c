@@ -156,6 +156,7 @@ int cairn_hold_begin(int pid, int tid, uint64_t call_va, bool is_exempt,
 {
     const long options = PTRACE_O_TRACESYSGOOD | (is_exempt ? PTRACE_O_SUSPEND_SECCOMP : 0);
     struct cairn_stilled held = {.pid = pid, .tid = tid, .call_va = call_va};
+    cairn_call_see(tid, &held.seen);
     if (ptrace(PTRACE_SEIZE, tid, NULL, options) < 0)
         return fail_seize(pid, is_exempt, errno, err);
     held.begin_ns = cairn_now_ns();
@@ -244,7 +245,9 @@ static void stop_again(const struct cairn_stilled *held)
 int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err)
 {
     stop_again(held);
-    held->mended = cairn_cpu_mend(&held->saved);
+    held->mended = !(cairn_call_decides_early && held->has_mask && held->seen.is_known &&
+                     cairn_call_has_signals(held->tid, held->saved_mask)) &&
+                   cairn_cpu_mend(&held->saved, &held->seen);
     int result = set_regs(held, &held->saved, err);
     if (held->has_mask)
         ptrace(PTRACE_SETSIGMASK, held->tid, (void *)sizeof held->saved_mask, &held->saved_mask);
@@ -306,6 +309,9 @@ int cairn_hold_run(struct cairn_stilled *held, const struct cairn_cpu_entry *ent
 {
     struct cairn_still_regs regs = held->saved;
     cairn_cpu_set_entry(&regs, entry);
+    if (!cairn_cpu_set_thread_pointer(held->tid, entry->thread_pointer))
+        return cairn_fail_os(err, errno, "pid %d: cannot set the thread pointer of our thread %d",
+                             held->pid, held->tid);
     return end_with(held, &regs, timeout_ms, ret_value, err);
 }
 

@@ -24,8 +24,9 @@ struct cairn_stilled {
     struct cairn_still_regs saved;
     uint64_t saved_mask;
     bool has_mask;
-    bool stop_came; /* a SIGSTOP that was kept back: it is sent again at the end */
-    bool mended;    /* the interrupted call goes on */
+    bool stop_came;              /* a SIGSTOP that was kept back: it is sent again at the end */
+    bool mended;                 /* the interrupted call goes on */
+    struct cairn_call_seen seen; /* what it slept in before */
     uint64_t begin_ns, held_ns;
 };
 

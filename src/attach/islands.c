@@ -10,7 +10,8 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; older ones take the address as a hint */
 #endif
 
-enum { PAGE = 4096, JUMP_BYTES = CAIRN_HOOK_JUMP_MAX };
+/* HEAD_BYTES: what takes the function's hints back, and the jump. */
+enum { PAGE = 4096, HEAD_BYTES = CAIRN_HOOK_JUMP_MAX + 8 };
 
 static bool has_page(const struct cairn_diversions *d, size_t n, uint64_t page)
 {
@@ -71,11 +72,11 @@ static int move(const struct cairn_diversions *d, const struct cairn_diversion *
     size_t n = map && map->end - item->entry_va < sizeof code ? (size_t)(map->end - item->entry_va)
                                                               : sizeof code;
     const struct cairn_hook_piece piece = {.size = sizeof piece,
-                                           .cpu = CAIRN_HOOK_X86_64,
+                                           .cpu = cairn_cpu_hook,
                                            .code = code,
                                            .n_code = n,
                                            .from_va = item->entry_va,
-                                           .to_va = item->island_va + JUMP_BYTES,
+                                           .to_va = item->island_va + HEAD_BYTES,
                                            .least = item->plan.move_bytes};
     int result = cairn_target_read(d->target, item->entry_va, code, n, err);
     if (result < 0)
@@ -83,7 +84,7 @@ static int move(const struct cairn_diversions *d, const struct cairn_diversion *
     if (!cairn_hook_move(&piece, copy))
         return cairn_fail(err, CAIRN_E_SUPPORT, "pid %d: %s cannot be moved: %s", d->target->pid,
                           item->wish->name, cairn_hook_reason_text(copy->reason));
-    return copy->n_code <= CAIRN_ISLAND_BYTES - JUMP_BYTES
+    return copy->n_code <= CAIRN_ISLAND_BYTES - HEAD_BYTES
                ? CAIRN_OK
                : cairn_fail(err, CAIRN_E_SUPPORT, "pid %d: %s needs %zu bytes when it is moved",
                             d->target->pid, item->wish->name, copy->n_code);
@@ -104,7 +105,7 @@ static int fill_row(const struct cairn_diversion *item, struct cairn_ledger_row 
                                      .n_pad = (uint32_t)patch.n_pad,
                                      .word_va = plan->word_va,
                                      .island_va = item->island_va,
-                                     .moved_va = item->island_va + JUMP_BYTES};
+                                     .moved_va = item->island_va + HEAD_BYTES};
     memcpy(row->name, item->wish->name, strlen(item->wish->name));
     memcpy(row->pad_before, plan->pad_before, sizeof row->pad_before);
     memcpy(row->pad_after, patch.pad, sizeof row->pad_after);
@@ -121,8 +122,10 @@ static int write_island(const struct cairn_diversions *d, const struct cairn_div
     int result = move(d, item, &copy, err);
     if (result < 0)
         return result;
-    cairn_hook_far_jump(CAIRN_HOOK_X86_64, base + item->wish->replacement, bytes);
-    memcpy(bytes + JUMP_BYTES, copy.code, copy.n_code);
+    memcpy(bytes, item->plan.undo, item->plan.undo_bytes);
+    cairn_hook_far_jump(cairn_cpu_hook, base + item->wish->replacement,
+                        bytes + item->plan.undo_bytes);
+    memcpy(bytes + HEAD_BYTES, copy.code, copy.n_code);
     return cairn_target_write(d->target, item->island_va, bytes, sizeof bytes, err);
 }
 
@@ -131,7 +134,7 @@ static int tell_original(const struct cairn_diversions *d, const struct cairn_di
                          uint64_t base, struct cairn_err *err)
 {
     const struct cairn_diversion *own = item->same ? item->same : item;
-    uint64_t va = own->island_va ? own->island_va + JUMP_BYTES : item->entry_va;
+    uint64_t va = own->island_va ? own->island_va + HEAD_BYTES : item->entry_va;
     return cairn_target_write(d->target, base + item->wish->original, &va, sizeof va, err);
 }
 

@@ -15,6 +15,7 @@
 #include "proc/process.h"
 
 enum {
+    PAGE = 4096,
     PATH_BYTES = 64,
     BLOCK = 1 << 16,
     STATUS_MAX = 1 << 16,
@@ -66,9 +67,13 @@ static int check_machine(int pid, struct cairn_err *err)
     Elf64_Ehdr header = {0};
     snprintf(path, sizeof path, "/proc/%d/exe", pid);
     if (cairn_cpu_machine == 0)
-        return cairn_fail(
-            err, CAIRN_E_SUPPORT,
-            "there is no code for this CPU yet to attach to a process: x86-64 has it");
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "there is no code for this CPU yet to attach to a process: x86-64 and "
+                          "aarch64 have it");
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "the kernel's pages have %ld bytes, and attach knows those of %d",
+                          sysconf(_SC_PAGESIZE), PAGE);
     if (cairn_foreign_head(path, (uint8_t *)&header, sizeof header) != sizeof header)
         return cairn_fail(err, CAIRN_E_MISSING,
                           "pid %d: runs no program that can be read: a kernel thread, or it ended",
@@ -133,6 +138,18 @@ static int open_memory(int pid, int *ret_fd, struct cairn_err *err)
     return code;
 }
 
+/* Where this CPU may run it: on aarch64 at a multiple of 4. */
+static const uint8_t *find_bytes(const uint8_t *block, size_t n, uint64_t va,
+                                 struct cairn_span insn)
+{
+    const size_t alignment = cairn_cpu_hook == CAIRN_HOOK_AARCH64 ? insn.size : 1;
+    const uint8_t *at = block;
+    for (; (at = memmem(at, n - (size_t)(at - block), insn.data, insn.size)); at++)
+        if ((va + (uint64_t)(at - block)) % alignment == 0)
+            return at;
+    return NULL;
+}
+
 /* In any code, also within another instruction; blocks overlap by one byte. */
 static bool find_insn(const struct cairn_target_process *target, const struct cairn_map *map,
                       uint8_t *block, unsigned *n_blocks, uint64_t *ret_va)
@@ -145,7 +162,7 @@ static bool find_insn(const struct cairn_target_process *target, const struct ca
         ssize_t got = pread(target->mem_fd, block, left < BLOCK ? (size_t)left : BLOCK, (off_t)va);
         if (got < (ssize_t)insn.size)
             return false;
-        const uint8_t *found = memmem(block, (size_t)got, insn.data, insn.size);
+        const uint8_t *found = find_bytes(block, (size_t)got, va, insn);
         if (found) {
             *ret_va = va + (uint64_t)(found - block);
             return true;

@@ -38,14 +38,31 @@ bool cairn_call_again(int tid);
  * system calls by stop signals", and measured), though no signal came? */
 bool cairn_call_ends_by_stops(uint64_t number);
 
+/* The kernel decides before the stop whether it begins a call anew (aarch64), and not behind it
+ * (x86-64): what the call was has to be seen while the thread sleeps in it. */
+extern const bool cairn_call_decides_early;
+
+/* A call as it was before a stop. */
+struct cairn_call_seen {
+    bool is_known;
+    long number;
+    uint64_t arg, ip; /* its first argument; behind the instruction */
+};
+
+/* Of a thread that sleeps in one, where the kernel decides early. */
+void cairn_call_see(int tid, struct cairn_call_seen *ret);
+
+/* Do signals wait for the thread that are not blocked, by this mask, or by its own? */
+bool cairn_call_has_signals(int tid, uint64_t blocked);
+bool cairn_call_is_signalled(int tid);
+
 /*
- * A thread stands where PTRACE_INTERRUPT stopped it. Where that has ended its call, the kernel
- * decides as if it restarted such calls: it does where no signal has a handler to run, with the
- * arguments of before (a timeout begins anew), when the thread goes on. False: it is no such call,
- * nothing is changed, or it cannot be told on this CPU (aarch64: the kernel has decided before the
- * stop).
+ * A thread stands where PTRACE_INTERRUPT stopped it. Where that has ended its call, the call is
+ * made again when the thread goes on, unless a signal has a handler to run: with the arguments of
+ * before, so that a timeout begins anew. `seen`: cairn_call_see() before the stop. False: it is no
+ * such call, and nothing is changed.
  */
-bool cairn_call_mend(int tid);
+bool cairn_call_mend(int tid, const struct cairn_call_seen *seen);
 
 /* What makes the kernel decide so, for the register of the result. */
 enum { CAIRN_CALL_RESTART = 514 }; /* ERESTARTNOHAND (linux/errno.h of the kernel) */

@@ -60,9 +60,12 @@ bool cairn_call_ends_by_stops(uint64_t number)
     }
 }
 
-bool cairn_call_mend(int tid)
+const bool cairn_call_decides_early = false;
+
+bool cairn_call_mend(int tid, const struct cairn_call_seen *seen)
 {
     struct user_regs_struct regs;
+    (void)seen;
     struct iovec io = {&regs, sizeof regs};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0 || io.iov_len != sizeof regs ||
         (long long)regs.rax != -EINTR || !cairn_call_ends_by_stops(regs.orig_rax))

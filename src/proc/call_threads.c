@@ -13,7 +13,7 @@
 #include "proc/process.h"
 #include "proc/threads.h"
 
-enum { SEIZE_ROUNDS_MAX = 100, STATUS_BYTES = 1 << 16 };
+enum { SEIZE_ROUNDS_MAX = 100 };
 static const uint64_t LEAVE_NS = 500000000;
 
 struct cairn_call_thread *cairn_call_threads_find(const struct cairn_call_stops *stops, int tid)
@@ -90,24 +90,9 @@ void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_
     thread->is_left_out = is_thread ? first->is_left_out : stops->no_inherit;
 }
 
-/* Signals that wait for the thread, and are not blocked: its call has ended for their sake. */
-static bool has_signals(int tid)
-{
-    struct cairn_buffer text = {0};
-    static const char *const names[] = {"SigPnd", "ShdPnd", "SigBlk"};
-    uint64_t sets[3] = {0};
-    bool ok = cairn_process_slurp(tid, "status", STATUS_BYTES, &text, NULL) == CAIRN_OK;
-    for (size_t i = 0; ok && i < 3; i++) {
-        const char *field = cairn_process_field(cairn_buffer_text(&text), names[i]);
-        sets[i] = field ? strtoull(field, NULL, 16) : 0;
-    }
-    cairn_buffer_done(&text);
-    return !ok || (sets[0] | sets[1]) & ~sets[2];
-}
-
 void cairn_call_threads_mend(int tid)
 {
-    if (!has_signals(tid))
+    if (!cairn_call_is_signalled(tid))
         (void)cairn_call_again(tid);
 }
 

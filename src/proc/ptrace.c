@@ -227,7 +227,7 @@ static int take_news(struct cairn_tracer *tracer, int tid)
 static bool go_on(const struct cairn_tracee *tracee)
 {
     if (tracee->interrupted)
-        (void)cairn_call_mend(tracee->tid);
+        (void)cairn_call_mend(tracee->tid, &tracee->seen);
     return ptrace(tracee->held ? PTRACE_LISTEN : PTRACE_CONT, tracee->tid, NULL,
                   tracee->held ? 0L : (long)tracee->resume_with) == 0;
 }
@@ -292,11 +292,12 @@ static int fail_gone(int tid, struct cairn_err *err)
 
 int cairn_tracer_stop(struct cairn_tracer *tracer, int tid, int timeout_ms, struct cairn_err *err)
 {
-    const struct cairn_tracee *tracee = find_tracee(tracer, tid);
+    struct cairn_tracee *tracee = find_tracee(tracer, tid);
     if (!tracee)
         return fail_gone(tid, err);
     if (tracee->stopped)
         return CAIRN_OK;
+    cairn_call_see(tid, &tracee->seen);
     /* It fails where the thread stands at a stop that is not answered yet, which is as good, or
      * where it is dying. */
     bool interrupted = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
@@ -356,7 +357,7 @@ static void detach(struct cairn_tracer *tracer, int tid)
     int result = cairn_tracer_stop(tracer, tid, DETACH_TIMEOUT_MS, &err);
     const struct cairn_tracee *tracee = find_tracee(tracer, tid);
     if (result == CAIRN_OK && tracee && tracee->interrupted)
-        (void)cairn_call_mend(tid);
+        (void)cairn_call_mend(tid, &tracee->seen);
     if (result == CAIRN_OK && tracee)
         ptrace(PTRACE_DETACH, tid, NULL, (long)tracee->resume_with);
     else if (result == CAIRN_E_LIMIT)

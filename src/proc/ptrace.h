@@ -20,6 +20,7 @@
 
 #include <cairn/error.h>
 
+#include "proc/call_abi.h"
 #include "proc/regs.h"
 
 enum { CAIRN_TRACEES_MAX = 1 << 16 };
@@ -39,6 +40,7 @@ struct cairn_tracee {
     bool held;        /* SIGSTOP or the like holds it: no CPU is used, nothing to sample */
     bool interrupted; /* it stands where PTRACE_INTERRUPT stopped it, or at its birth */
     int resume_with;  /* signal that it gets when it goes on; 0: none */
+    struct cairn_call_seen seen; /* the call that it slept in before the stop */
 };
 
 /* Seizes all threads of `pid`; they run on. CAIRN_E_MISSING: no such process. CAIRN_E_ACCESS: the

@@ -348,7 +348,7 @@ rm -f /tmp/perf-$target.map
 begins "Python with a map" "$(ask process.perf_map out.json)" "yes Python in /usr/bin/python3"
 
 # The tracker into a process that runs.
-if [ "$(uname -m)" = x86_64 ]; then
+if [ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ]; then
     before=$(md5sum <"/proc/$target/maps")
     begins "attach to Python" "$(ask process.attach out.json)" "yes 11 functions, "
     same "attach to Python: its mappings" "$(md5sum <"/proc/$target/maps")" "$before"

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 need gcc /usr/bin/python3
-[ "$(uname -m)" = x86_64 ] || { echo "skipped: attach has no code for $(uname -m) yet"; exit 77; }
+[ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ] || { echo "skipped: attach has no code for $(uname -m) yet"; exit 77; }
 gcc -O1 -g -fno-builtin -pthread -o program "$SRC/tests/e2e/heap_attach.c" || exit 1
 
 # A coprocess each: ask_it LINE prints its answer.

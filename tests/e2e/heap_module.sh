@@ -8,7 +8,7 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 need gcc g++ /usr/bin/python3
-[ "$(uname -m)" = x86_64 ] || { echo "skipped: attach has no code for $(uname -m) yet"; exit 77; }
+[ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ] || { echo "skipped: attach has no code for $(uname -m) yet"; exit 77; }
 gcc -O1 -g -o program "$SRC/tests/e2e/heap_module.c" -ldl -pthread || exit 1
 # library NAME FLAGS...
 library() {

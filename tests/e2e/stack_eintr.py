@@ -92,7 +92,7 @@ def main():
     has_iterator = check_way("iterator", ["--method=iterator"], "iterator")
     check_way("memory", ["--method=memory"], "memory")
     check_way("--no-stop", ["--no-stop"], "iterator" if has_iterator else "memory")
-    if os.uname().machine == "x86_64":
+    if os.uname().machine in ("x86_64", "aarch64"):
         check_way("ptrace", ["--method=ptrace"], "ptrace")
     else:
         print(f"skipped: ptrace: a stop cannot be mended on {os.uname().machine}")

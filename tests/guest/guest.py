@@ -41,6 +41,10 @@ SAID = {
     "deep.txt": [r" (100\.0|99\.\d)  main\b", r" (100\.0|99\.\d)  dive\b"],
     "waits.txt": [r" [45]\d\.\d  forever\b", r" [45]\d\.\d  forever_too\b"],
     "nap 20": [r"\b(2[0-9]|[3-9]\d|\d{3,}) events seen, .* 0 lost"],
+    "attach --why %": [r"attached to \d+ in \d+ ms: held one thread .*; 11 functions \(11 b\); .* from before"],
+    "leaks %": [r"allocate .attach_target", "every block recorded since the tracker came"],
+    "detach %": ["11 functions as before"],
+    "doctor %": [r"yes +heap attach +11 functions, 3 modules"],
     "signal.txt": [r" (100\.0|[2-9]\d\.\d)  on_alarm\b", r" (100\.0|9\d\.\d)  alarmed\b"],
 }
 DEVICES = {"dev/console": (5, 1), "dev/null": (1, 3), "dev/zero": (1, 5)}
@@ -150,6 +154,8 @@ def is_right(arch, image, said, lines):
         wrong.append(f"{len(parts) // 2} of {len(lines)} programs ended")
     if arch == "arm64" and not re.search(r"^guest: pauth: yes", said, re.M):
         wrong.append("the guest's CPU signs no return addresses")
+    if re.search(r"^epoll_wait: ", said, re.M):
+        wrong.append("a stop ended a call of a process")
     for reason in re.findall(r"skipped: (qemu-user.*|.*the stack walker.*|.*the task iterator.*)", said):
         if not has_iterator(image) and reason.startswith("the task iterator needs"):
             continue

@@ -266,7 +266,14 @@ static void descriptors_are_handed_in(void **state)
 __attribute__((noinline)) static int work(void *arg)
 {
     long ignored;
+#if defined(__x86_64__)
     __asm__ volatile("syscall" : "=a"(ignored) : "0"((long)SYS_getpid) : "rcx", "r11", "memory");
+#else
+    register long x8 __asm__("x8") = SYS_getpid, x0 __asm__("x0");
+    __asm__ volatile("svc #0" : "=r"(x0) : "r"(x8) : "memory");
+    ignored = x0;
+    (void)ignored;
+#endif
     atomic_fetch_add(&shared->turns, (unsigned long long)(uintptr_t)arg);
     return -7;
 }
