@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack|trace|hook]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|lost|record|stack|trace|hook]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -314,6 +314,19 @@ json.dump([{"id": i, "name": f"user{i}", "tags": tags(), "pos": {"x": random.ran
         unmeasured heap "it failed, see above"
 }
 
+# What it costs to say which blocks are lost and who holds one, beside LeakSanitizer and gcore; LOST_BENCH: numbers of
+# blocks.
+bench_lost() {
+    [ -f "$(dirname "$cairn")/libcairn-heap.so" ] ||
+        { unmeasured lost "libcairn-heap.so is missing; hint: ninja -C build-bench command"; return; }
+    mkdir -p "$work/heap"
+    gcc -O2 -g -D_GNU_SOURCE -pthread "$here/heap/graph.c" -o "$work/heap/graph"
+    gcc -O2 -g -D_GNU_SOURCE -pthread -fsanitize=leak "$here/heap/graph.c" -o "$work/heap/graph-lsan"
+    # shellcheck disable=SC2086
+    RUNS=$runs python3 "$here/heap/lost.py" "$(dirname "$cairn")" "$work/heap" ${LOST_BENCH:-} ||
+        unmeasured lost "it failed, see above"
+}
+
 # What recording by unwind tables gives and takes, beside perf; RECORD_BENCH is a part of it.
 bench_record() {
     # shellcheck disable=SC2086
@@ -345,13 +358,13 @@ bench_hook() {
     "$work/live/hook_speed" "$runs" || unmeasured hook "it failed, see above"
 }
 
-[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack trace hook
+[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap lost record stack trace hook
 for name in "$@"; do
     case $name in
-    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack | trace | hook) "bench_$name" ;;
+    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | lost | record | stack | trace | hook) "bench_$name" ;;
     perf-script) bench_perf_script ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack, trace, hook)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, lost, record, stack, trace, hook)" >&2
         exit 2
         ;;
     esac

@@ -149,7 +149,7 @@ void cairn_heap_make_block(struct cairn_heap_make *make, uint64_t va, uint64_t b
     entries[(va - leaf_va) >> GRANULE_BITS] =
         cairn_heap_entry(va, kind, size, CAIRN_HEAP_KIND_MALLOC, 0);
     make->n_blocks++;
-    make->n_bytes += bytes;
+    make->n_bytes += bytes < UINT64_MAX - make->n_bytes ? bytes : UINT64_MAX - make->n_bytes;
 }
 
 int cairn_heap_make_end(struct cairn_heap_make *make, struct cairn_buffer *ret_bytes,

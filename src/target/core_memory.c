@@ -40,8 +40,8 @@ bool cairn_core_memory_next(const struct cairn_core_target *core, uint64_t va, u
         size_t next = CAIRN_COUNT_BELOW(core->parts, core->n_parts, va, va);
         if (next == core->n_parts)
             return false;
-        part = &core->parts[next];
-        from = part->va;
+        from = core->parts[next].va;
+        part = cairn_core_memory_part(core, from); /* of several that begin there, the one read */
     }
     if (from >= end)
         return false;

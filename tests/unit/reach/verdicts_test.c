@@ -6,8 +6,7 @@
 enum { UNIT = 64, SPACE = 80, SMALL = 40, WORDS = UNIT / 8, INSIDE = 40, ROUNDS = 3000 };
 static const uint64_t BASE = 0x500000000000, TAG = UINT64_C(0xb4) << 56;
 
-/* What a pointer is worth: with a tag, into the block where its bytes do not say why, to its
- * start. */
+/* What a pointer is worth: with a tag, into a block whose bytes do not say why, to its start. */
 enum worth { NOTHING, TAGGED, WITHIN, SURE };
 
 static struct {
