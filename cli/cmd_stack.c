@@ -227,16 +227,21 @@ static bool look_at_word(struct job *job, const char *word)
     return code == CAIRN_OK;
 }
 
+/* On x86-64 they go on. */
+#ifdef __x86_64__
+#define ENDED_CALLS ""
+#else
+#define ENDED_CALLS "; a system call slept in may have returned EINTR"
+#endif
+
 /* To stderr, for the result is to be read by programs, too. */
 static void say_stops(const struct job *job)
 {
     if (job->n_stopped)
-        cli_say(
-            "%llu of %llu thread%s %s stopped, the longest for %.1f us; a system call slept in may "
-            "have returned EINTR",
-            (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
-            job->n_threads == 1 ? "" : "s", job->n_stopped == 1 ? "was" : "were",
-            (double)job->held_max_ns / 1000);
+        cli_say("%llu of %llu thread%s %s stopped, the longest for %.1f us" ENDED_CALLS,
+                (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
+                job->n_threads == 1 ? "" : "s", job->n_stopped == 1 ? "was" : "were",
+                (double)job->held_max_ns / 1000);
 }
 
 static int write_profile(struct job *job, struct cairn_err *err)
@@ -327,7 +332,7 @@ const struct cli_command cli_cmd_stack = {
     .options = cli_stack_options,
     .notes = "Threads that sleep are read without a stop, and so are those that run where they may "
              "be sampled (perf_event_open(2)). Others are stopped for some microseconds, each for "
-             "itself, and that is told; a stop can end a system call with EINTR.",
+             "itself, and that is told.",
     .run = run,
     .remote = CLI_REMOTE_PROFILE,
 };

@@ -20,7 +20,8 @@ enum option {
     OPTION_NO_STACKS,
     OPTION_SAMPLE,
     OPTION_MAX,
-    OPTION_LIBRARY
+    OPTION_LIBRARY,
+    OPTION_MODULE
 };
 
 #define WHY_ROW                                                                                    \
@@ -40,6 +41,9 @@ static const struct cli_option attach_options[] = {
     [OPTION_SAMPLE] = CLI_HEAP_SAMPLE_ROW,
     [OPTION_MAX] = CLI_HEAP_MAX_MEMORY_ROW,
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-track.so)"},
+    [OPTION_MODULE] = {"module", 0, "NAME",
+                       "record only what this module asks for: a name, a path or a pattern; may be "
+                       "given several times"},
     {0},
 };
 static const struct cli_option detach_options[] = {WHY_ROW, JSON_ROW, {0}};
@@ -49,6 +53,7 @@ struct job {
     struct cli_args *args;
     struct cairn_attach_opts opts;
     bool json;
+    struct cli_list modules;
     const char *process; /* its number or name */
     int pid;
 };
@@ -80,6 +85,9 @@ static bool take_option(struct job *job, int option, const char *value)
         return cli_args_size(job->args, "sample", value, &job->opts.sample_bytes);
     case OPTION_MAX:
         return cli_args_size(job->args, "max-memory", value, &job->opts.max_memory);
+    case OPTION_MODULE:
+        cli_list_add(&job->modules, value);
+        return true;
     default:
         job->opts.library = value;
         return true;
@@ -95,6 +103,8 @@ static bool take_words(struct job *job)
             return false;
     if (option == CLI_ARGS_WRONG)
         return false;
+    job->opts.modules = job->modules.items;
+    job->opts.n_modules = job->modules.n;
     job->process = cli_heap_process(job->args);
     return job->process != NULL;
 }
@@ -117,6 +127,8 @@ static void put_json(const struct job *job, const struct cairn_attach_report *r)
     cairn_json_u64(&json, "refused", r->n_refused);
     cairn_json_u64(&json, "foreign", r->n_foreign);
     cairn_json_u64(&json, "modules", r->n_modules);
+    cairn_json_u64(&json, "chosen_modules", r->n_chosen);
+    cairn_json_u64(&json, "slots", r->n_slots);
     cairn_json_bool(&json, "again", r->again);
     cairn_json_u64(&json, "code_bytes", r->code_bytes);
     cairn_json_bool(&json, "older_known", r->older == CAIRN_OLDER_LISTED);
@@ -157,6 +169,8 @@ static void add_older(struct cairn_buffer *out, const struct cairn_attach_report
         cairn_buffer_str(out, "blocks from before are NOT KNOWN (--why says why)");
     if (r->older == CAIRN_OLDER_SAMPLED)
         cairn_buffer_str(out, "blocks from before are not listed with --sample");
+    if (r->older == CAIRN_OLDER_CHOSEN)
+        cairn_buffer_str(out, "blocks from before are not listed with --module");
     if (r->older != CAIRN_OLDER_LISTED)
         return;
     cli_add_counted(out, r->n_older, "block");
@@ -170,6 +184,17 @@ static void add_older(struct cairn_buffer *out, const struct cairn_attach_report
     }
 }
 
+/* Of chosen modules. */
+static void add_slots(struct cairn_buffer *out, const struct cairn_attach_report *r)
+{
+    if (!r->n_chosen)
+        return;
+    cairn_buffer_str(out, "; ");
+    cli_add_counted(out, r->n_slots, "slot");
+    cairn_buffer_str(out, " of ");
+    cli_add_counted(out, r->n_chosen, "chosen module");
+}
+
 static void put_attached(const struct job *job, const struct cairn_attach_report *r)
 {
     struct cairn_buffer out = {0};
@@ -177,8 +202,11 @@ static void put_attached(const struct job *job, const struct cairn_attach_report
     add_ms(&out, r->took_ns, 0);
     cairn_buffer_str(&out, ": held one thread ");
     add_ms(&out, r->held_ns, 2);
-    cairn_buffer_char(&out, ';');
-    add_ways(&out, r);
+    if (r->n_functions) {
+        cairn_buffer_char(&out, ';');
+        add_ways(&out, r);
+    }
+    add_slots(&out, r);
     if (r->n_refused)
         cairn_buffer_printf(&out, ", %" PRIu32 " not reached (--why)", r->n_refused);
     if (r->n_foreign)
@@ -193,22 +221,29 @@ static void put_attached(const struct job *job, const struct cairn_attach_report
     cairn_buffer_done(&out);
 }
 
+static int attach(struct job *job)
+{
+    struct cairn_attach_report report = {.size = sizeof report};
+    struct cairn_err err = {0};
+    if (!take_words(job))
+        return CLI_USAGE;
+    cli_log_open(0);
+    if (cli_heap_find_process(job->process, &job->pid, &err) < 0 ||
+        cairn_attach(job->pid, &job->opts, &report, &err) < 0)
+        return cli_report(&err);
+    if (job->json)
+        put_json(job, &report);
+    else
+        put_attached(job, &report);
+    return CLI_OK;
+}
+
 static int run_attach(struct cli_args *args)
 {
     struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
-    struct cairn_attach_report report = {.size = sizeof report};
-    struct cairn_err err = {0};
-    if (!take_words(&job))
-        return CLI_USAGE;
-    cli_log_open(0);
-    if (cli_heap_find_process(job.process, &job.pid, &err) < 0 ||
-        cairn_attach(job.pid, &job.opts, &report, &err) < 0)
-        return cli_report(&err);
-    if (job.json)
-        put_json(&job, &report);
-    else
-        put_attached(&job, &report);
-    return CLI_OK;
+    int status = attach(&job);
+    cli_list_done(&job.modules);
+    return status;
 }
 
 const struct cli_command cli_heap_attach = {
@@ -241,6 +276,10 @@ static int run_detach(struct cli_args *args)
     cairn_buffer_str(&out, ": ");
     cli_add_counted(&out, report.n_functions, "function");
     cairn_buffer_str(&out, " as before, ");
+    if (report.n_slots) {
+        cli_add_counted(&out, report.n_slots, "slot");
+        cairn_buffer_str(&out, " as before, ");
+    }
     cli_add_size(&out, report.code_bytes);
     cairn_buffer_str(&out, " of code stay for the next attach");
     if (report.n_foreign)

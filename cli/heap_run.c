@@ -56,7 +56,7 @@ static const struct cli_option options[] = {
     [OPTION_LOST] =
         {"lost", 0, "WHEN",
          "say what nothing points to any more, when COMMAND is at its end (at-exit, the "
-         "default) or every WHEN seconds",
+         "default), every WHEN seconds, or when cairn gets the signal WHEN (USR1, USR2, HUP)",
          .optional = true},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if more than SIZE lives at the end, of what is not "
@@ -113,7 +113,7 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_LOST:
         if (!cli_run_lost_take(job->args, value, &job->lost))
             return false;
-        job->opts.hold_exit = job->lost.every_seconds == 0;
+        job->opts.hold_exit = cli_run_lost_is_at_end(&job->lost);
         job->opts.answer = true;
         return true;
     case OPTION_FAIL_OVER:
@@ -340,6 +340,7 @@ static int start(struct job *job, int *ret_pid, struct cairn_err *err)
         result = cairn_heap_session_new(&job->opts, &job->session, err);
     if (result < 0)
         return result;
+    cli_pass_on_keep(job->lost.signal);
     cli_pass_on_begin(false);
     result = cairn_heap_session_start(job->session, job->argv, ret_pid, err);
     if (result == CAIRN_OK)

@@ -129,7 +129,7 @@ static int status_of_lsan(void)
 static bool is_wanted(const struct cli_run *run, int pid, enum cairn_heap_asked_kind kind)
 {
     if (kind == CAIRN_HEAP_ASKED_EXIT)
-        return pid == run->pid && run->lost->every_seconds == 0 && !run->lost->is_over &&
+        return pid == run->pid && cli_run_lost_is_at_end(run->lost) && !run->lost->is_over &&
                !cairn_heap_is_turned_off(pid);
     return !is_off(run, pid);
 }

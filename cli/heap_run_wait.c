@@ -7,19 +7,41 @@
 
 #include "base/clock.h"
 #include "cli/heap_run.h"
+#include "cli/pass_on.h"
+
+/* Those that end, stop or tell of something mean that to the command. */
+static int signal_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}};
+    const char *bare = strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strcmp(bare, signals[i].name) == 0)
+            return signals[i].number;
+    return 0;
+}
 
 bool cli_run_lost_take(struct cli_args *args, const char *value, struct cli_run_lost *lost)
 {
     lost->is_wanted = lost->has_failed = true; /* until it was looked at */
     lost->every_seconds = 0;
-    if (!value || strcmp(value, "at-exit") == 0)
+    lost->signal = value ? signal_of(value) : 0;
+    if (!value || lost->signal || strcmp(value, "at-exit") == 0)
         return true;
-    if (!cli_heap_take_seconds(args, "lost", value, &lost->every_seconds))
+    if (*value >= '0' && *value <= '9' &&
+        !cli_heap_take_seconds(args, "lost", value, &lost->every_seconds))
         return false;
     if (lost->every_seconds > 0)
         return true;
-    cli_args_wrong(args, "--lost: %s, expected at-exit or seconds", value);
+    cli_args_wrong(args, "--lost: %s, expected at-exit, seconds, USR1, USR2 or HUP", value);
     return false;
+}
+
+bool cli_run_lost_is_at_end(const struct cli_run_lost *lost)
+{
+    return lost->every_seconds == 0 && lost->signal == 0;
 }
 
 /* Until a child ends or stops, a process asks, or for so long. */
@@ -47,6 +69,8 @@ static void answer(const struct cli_run *run)
 static bool is_due(const struct cli_run_lost *lost, uint64_t *next_ns)
 {
     uint64_t now = cairn_now_ns(), every = (uint64_t)(lost->every_seconds * 1e9);
+    if (lost->signal)
+        return cli_pass_on_take_kept();
     if (!every || now < *next_ns)
         return false;
     bool is_first = *next_ns == 0;

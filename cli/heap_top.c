@@ -10,6 +10,7 @@
 enum option {
     OPTION_EVERY,
     OPTION_SORT,
+    OPTION_LOST,
     OPTION_FILTER,
     OPTION_MODULE,
     OPTION_SUPPRESSIONS,
@@ -19,7 +20,9 @@ enum option {
 
 static const struct cli_option options[] = {
     [OPTION_EVERY] = {"every", 0, "SECONDS", "look so often (default: 2)"},
-    [OPTION_SORT] = {"sort", 0, "ORDER", "live (default), blocks, growth or rate"},
+    [OPTION_SORT] = {"sort", 0, "ORDER", "live (default), blocks, growth, rate or lost"},
+    [OPTION_LOST] = {"lost", 0, NULL,
+                     "look for blocks that nothing points to, too, in a thread of its own"},
     [OPTION_FILTER] = {"filter", 0, "TEXT",
                        "only stacks with TEXT in the name of a function, file or module"},
     [OPTION_MODULE] = {"module", 0, "NAME",
@@ -44,11 +47,9 @@ static bool set_every(struct cli_args *args, const char *value, struct cli_heap_
 static bool set_order(struct cli_args *args, const char *value, struct cli_heap_top *top)
 {
     static const char *const words[] = {
-        [CLI_HEAP_BY_LIVE] = "live",
-        [CLI_HEAP_BY_BLOCKS] = "blocks",
-        [CLI_HEAP_BY_GROWTH] = "growth",
-        [CLI_HEAP_BY_RATE] = "rate",
-        NULL,
+        [CLI_HEAP_BY_LIVE] = "live",     [CLI_HEAP_BY_BLOCKS] = "blocks",
+        [CLI_HEAP_BY_GROWTH] = "growth", [CLI_HEAP_BY_RATE] = "rate",
+        [CLI_HEAP_BY_LOST] = "lost",     NULL,
     };
     int order;
     if (!cli_args_word(args, "sort", value, words, &order))
@@ -65,6 +66,9 @@ static bool take_option(struct cli_args *args, int option, const char *value,
         return set_every(args, value, top);
     case OPTION_SORT:
         return set_order(args, value, top);
+    case OPTION_LOST:
+        top->lost.is_wanted = true;
+        return true;
     case OPTION_FILTER:
         cairn_buffer_clear(&top->filter);
         cairn_buffer_str(&top->filter, value);
@@ -90,6 +94,10 @@ static bool parse(struct cli_args *args, struct cli_heap_top *top)
     while ((option = cli_args_next(args, &value)) >= 0)
         if (!take_option(args, option, value, top))
             return false;
+    if (option != CLI_ARGS_WRONG && top->order == CLI_HEAP_BY_LOST && !top->lost.is_wanted) {
+        cli_args_wrong(args, "--sort: lost is known with --lost only");
+        return false;
+    }
     top->input = option == CLI_ARGS_WRONG ? NULL : cli_heap_input(args);
     return top->input != NULL;
 }
@@ -133,8 +141,9 @@ const struct cli_command cli_heap_top_command = {
     .summary = "a running process, live: what it holds, and what grows",
     .usage = (const char *const[]){"heap top [OPTION...] PID|NAME", NULL},
     .options = options,
-    .notes = "Keys: l, b, g, r sort by live bytes, blocks, growth a minute, allocations a second; "
-             "/ filters; Enter shows the whole stack; p pauses; q ends.",
+    .notes =
+        "Keys: l, b, g, r, o sort by live bytes, blocks, growth a minute, allocations a second, "
+        "lost bytes; / filters; Enter shows the whole stack; p pauses; q ends.",
     .run = run,
     .remote = CLI_REMOTE_TEXT,
 };

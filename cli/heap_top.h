@@ -9,12 +9,14 @@
 #define CAIRN_CLI_HEAP_TOP_H
 
 #include "cli/heap.h"
+#include "cli/heap_lost_keys.h"
 
 enum cli_heap_top_order {
     CLI_HEAP_BY_LIVE,
     CLI_HEAP_BY_BLOCKS,
     CLI_HEAP_BY_GROWTH,
-    CLI_HEAP_BY_RATE
+    CLI_HEAP_BY_RATE,
+    CLI_HEAP_BY_LOST
 };
 
 /* A stack as it was at the last look. */
@@ -22,6 +24,8 @@ struct cli_heap_top_row {
     uint32_t key;   /* cairn_heap_keys_of() */
     uint32_t stack; /* of the look's profile */
     uint64_t bytes, blocks, n_allocs;
+    uint64_t lost; /* bytes that nothing points to, and what hangs on them: of struct
+                      cli_heap_top_found */
     double growth; /* bytes a minute, over at most the last minute */
     double rate;   /* allocations a second, since the look before */
 };
@@ -33,6 +37,18 @@ struct cli_heap_top_past {
 };
 
 enum { CLI_HEAP_TOP_PASTS = 64 };
+
+/* What the last look for lost blocks found: a thread of its own makes them (heap_top_lost.c). */
+struct cli_heap_top_lost;
+struct cli_heap_top_found {
+    bool is_wanted, is_known; /* known: there was a look */
+    struct cli_heap_top_lost *thread;
+    struct cli_lost_keys keys;
+    uint64_t bytes, blocks;
+    uint64_t time_ns;     /* CLOCK_MONOTONIC */
+    char unsure[512];     /* why nothing is claimed to be lost; "" */
+    struct cairn_err err; /* why there was no later look; all-zero: there was */
+};
 
 struct cli_heap_top {
     const char *input; /* "PID" */
@@ -49,6 +65,7 @@ struct cli_heap_top {
     double growth, rate;   /* of all */
     double growth_seconds; /* over which growth was seen; 0: this is the first look */
     struct cairn_heap_keys *keys;
+    struct cli_heap_top_found lost;
     /* Of the looks before, a ring; each sorted by key. */
     struct {
         uint64_t time_ns;
@@ -66,6 +83,12 @@ int cli_heap_top_look(struct cli_heap_top *top, struct cairn_err *err);
 void cli_heap_top_arrange(struct cli_heap_top *top);
 
 void cli_heap_top_done(struct cli_heap_top *top);
+
+/* Of `lost`: the thread begins, gives what it found, pauses and ends. */
+int cli_heap_top_lost_start(struct cli_heap_top *top, struct cairn_err *err);
+int cli_heap_top_lost_take(struct cli_heap_top *top, struct cairn_err *err);
+void cli_heap_top_lost_pause(struct cli_heap_top *top, bool is_paused);
+void cli_heap_top_lost_stop(struct cli_heap_top *top);
 
 /* Shows it on the terminal until it is told to end. */
 int cli_heap_top_show(struct cli_heap_top *top, struct cairn_err *err);

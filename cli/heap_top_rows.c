@@ -105,6 +105,7 @@ static int make_rows(struct cli_heap_top *top, const struct cli_heap_look *look,
         rows[i] = (struct cli_heap_top_row){.key = keys[i],
                                             .stack = leak->stack,
                                             .bytes = leak->bytes,
+                                            .lost = cli_lost_keys_bytes(&top->lost.keys, keys[i]),
                                             .blocks = leak->n_blocks,
                                             .n_allocs = leak->n_allocs};
     }
@@ -155,6 +156,8 @@ int cli_heap_top_look(struct cli_heap_top *top, struct cairn_err *err)
     struct cli_heap_look look = {0};
     uint64_t begin = cairn_now_ns();
     int result = top->keys ? CAIRN_OK : cairn_heap_keys_new(NULL, 0, &top->keys, err);
+    if (result == CAIRN_OK)
+        result = cli_heap_top_lost_take(top, err);
     if (result == CAIRN_OK)
         result = look_again(top, &look, err);
     if (result < 0 || !look.heap)
@@ -210,6 +213,8 @@ static double value_of(const struct cli_heap_top_row *row, enum cli_heap_top_ord
         return row->growth;
     case CLI_HEAP_BY_RATE:
         return row->rate;
+    case CLI_HEAP_BY_LOST:
+        return (double)row->lost;
     }
     return 0;
 }
@@ -242,6 +247,7 @@ void cli_heap_top_done(struct cli_heap_top *top)
 {
     for (size_t i = 0; i < CLI_HEAP_TOP_PASTS; i++)
         cairn_free(top->pasts[i].rows);
+    cli_lost_keys_done(&top->lost.keys);
     cairn_free(top->rows);
     cairn_heap_keys_free(top->keys);
     cli_heap_look_done(&top->look);

@@ -21,6 +21,8 @@ enum { HEAD = 4, ESCAPE = 27, DELETE = 127, FILTER_MAX = 200, BUSY_SHARE = 4, WA
 
 static const char help[] =
     " l live  b blocks  g growth  r rate   / filter   Enter stack   p pause   q quit";
+static const char help_lost[] =
+    " l live  o lost  b blocks  g growth  r rate   / filter   Enter stack   p pause   q quit";
 
 struct screen {
     struct cli_heap_top *top;
@@ -65,6 +67,26 @@ static void add_growth(struct cairn_buffer *out, const struct cli_heap_top *top,
     cli_add_size(out, (uint64_t)fabs(growth));
 }
 
+/* What is lost, and since when that is known: a look takes a second or more. */
+static void add_lost(struct cairn_buffer *line, const struct cli_heap_top *top)
+{
+    const struct cli_heap_top_found *lost = &top->lost;
+    cairn_buffer_str(line, "   ");
+    if (*lost->err.msg) {
+        cairn_buffer_printf(line, "lost: %s", lost->err.msg);
+    } else if (!lost->is_known) {
+        cairn_buffer_str(line, "lost: looking");
+    } else if (*lost->unsure) {
+        cairn_buffer_printf(line, "nothing is claimed to be lost: %s", lost->unsure);
+    } else {
+        cairn_buffer_str(line, "lost ");
+        cli_add_size(line, lost->bytes);
+        cairn_buffer_str(line, " in ");
+        cli_add_counted(line, lost->blocks, "block");
+        cairn_buffer_printf(line, ", %.0f s ago", (double)(cairn_now_ns() - lost->time_ns) / 1e9);
+    }
+}
+
 static void put_head(struct screen *s)
 {
     const struct cli_heap_top *top = s->top;
@@ -94,21 +116,40 @@ static void put_head(struct screen *s)
     cairn_buffer_str(&s->line, " allocations a second");
     put_line(s, 1, A_NORMAL);
     cli_add_counted(&s->line, top->n_shown, "stack");
+    if (top->lost.is_wanted)
+        add_lost(&s->line, top);
     if (s->is_typing || top->filter.size)
         cairn_buffer_printf(&s->line, "   filter: %s%s", cairn_buffer_text(&top->filter),
                             s->is_typing ? "_" : "");
     put_line(s, 2, A_NORMAL);
 }
 
+/* The columns, in their order; that of lost blocks is there if it is asked for. */
+static const struct {
+    enum cli_heap_top_order order;
+    const char *title;
+    int width;
+} columns[] = {
+    {CLI_HEAP_BY_LIVE, "LIVE", 11},     {CLI_HEAP_BY_LOST, "LOST", 11},
+    {CLI_HEAP_BY_BLOCKS, "BLOCKS", 12}, {CLI_HEAP_BY_GROWTH, "GROWTH/MIN", 13},
+    {CLI_HEAP_BY_RATE, "ALLOCS/S", 11},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static bool has_column(const struct cli_heap_top *top, size_t column)
+{
+    return columns[column].order != CLI_HEAP_BY_LOST || top->lost.is_wanted;
+}
+
 static void put_titles(struct screen *s)
 {
-    static const char *const titles[] = {"LIVE", "BLOCKS", "GROWTH/MIN", "ALLOCS/S"};
-    static const int widths[] = {11, 12, 13, 11};
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < COLUMNS; i++) {
         struct cairn_buffer title = {0};
-        cairn_buffer_printf(&title, "%s%s", s->top->order == (enum cli_heap_top_order)i ? "*" : "",
-                            titles[i]);
-        add_column(&s->line, &title, widths[i]);
+        if (!has_column(s->top, i))
+            continue;
+        cairn_buffer_printf(&title, "%s%s", s->top->order == columns[i].order ? "*" : "",
+                            columns[i].title);
+        add_column(&s->line, &title, columns[i].width);
         cairn_buffer_done(&title);
     }
     cairn_buffer_str(&s->line, "  ALLOCATED BY");
@@ -116,17 +157,38 @@ static void put_titles(struct screen *s)
     put_line(s, HEAD - 1, A_REVERSE);
 }
 
+static void add_value(struct cairn_buffer *out, const struct cli_heap_top *top,
+                      const struct cli_heap_top_row *row, enum cli_heap_top_order order)
+{
+    switch (order) {
+    case CLI_HEAP_BY_LIVE:
+        cli_add_size(out, row->bytes);
+        break;
+    case CLI_HEAP_BY_BLOCKS:
+        cli_add_count(out, row->blocks);
+        break;
+    case CLI_HEAP_BY_GROWTH:
+        add_growth(out, top, row->growth);
+        break;
+    case CLI_HEAP_BY_RATE:
+        cli_add_count(out, (uint64_t)row->rate);
+        break;
+    case CLI_HEAP_BY_LOST:
+        if (row->lost)
+            cli_add_size(out, row->lost);
+        break;
+    }
+}
+
 static void put_row(struct screen *s, const struct cli_heap_top_row *row, int y, bool is_selected)
 {
     struct cairn_buffer text = {0};
-    cli_add_size(&text, row->bytes);
-    add_column(&s->line, &text, 11);
-    cli_add_count(&text, row->blocks);
-    add_column(&s->line, &text, 12);
-    add_growth(&text, s->top, row->growth);
-    add_column(&s->line, &text, 13);
-    cli_add_count(&text, (uint64_t)row->rate);
-    add_column(&s->line, &text, 11);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (!has_column(s->top, i))
+            continue;
+        add_value(&text, s->top, row, columns[i].order);
+        add_column(&s->line, &text, columns[i].width);
+    }
     cairn_buffer_str(&s->line, "  ");
     cli_heap_add_place(&s->line, s->top->look.profile, row->stack);
     cairn_buffer_done(&text);
@@ -200,7 +262,9 @@ static void draw(struct screen *s)
         put_stack(s);
     else
         put_list(s);
-    cairn_buffer_str(&s->line, s->is_detail ? " Enter, Esc list   up, down scroll   q quit" : help);
+    cairn_buffer_str(&s->line, s->is_detail ? " Enter, Esc list   up, down scroll   q quit"
+                               : s->top->lost.is_wanted ? help_lost
+                                                        : help);
     put_line(s, LINES - 1, A_DIM);
     refresh();
 }
@@ -287,8 +351,13 @@ static void press(struct screen *s, int key)
     case 'r':
         order_by(s, CLI_HEAP_BY_RATE);
         break;
+    case 'o':
+        if (s->top->lost.is_wanted)
+            order_by(s, CLI_HEAP_BY_LOST);
+        break;
     case 'p':
         s->top->is_paused = !s->top->is_paused;
+        cli_heap_top_lost_pause(s->top, s->top->is_paused);
         break;
     case '/':
         s->is_typing = true;
@@ -367,9 +436,12 @@ int cli_heap_top_show(struct cli_heap_top *top, struct cairn_err *err)
     set_escdelay(WAIT_MS);
     nodelay(stdscr, TRUE);
     cairn_log_set(NULL, NULL, CAIRN_LOG_WARNING); /* stderr is the same terminal */
-    int result = watch(&s, err);
+    int result = top->lost.is_wanted ? cli_heap_top_lost_start(top, err) : CAIRN_OK;
+    if (result == CAIRN_OK)
+        result = watch(&s, err);
     endwin();
     delscreen(terminal);
+    cli_heap_top_lost_stop(top);
     cairn_buffer_done(&s.line);
     return result;
 }

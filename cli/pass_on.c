@@ -18,6 +18,8 @@ static bool is_taken[SIGNALS];
 static volatile sig_atomic_t waits[SIGNALS]; /* came before the command ran */
 static _Atomic(int) command;                 /* its pid; 0: it does not run */
 static _Atomic(unsigned) n_ends;
+static int kept; /* 0: none */
+static volatile sig_atomic_t has_kept;
 
 /* Faults of our own, what cannot be handled, and what tells of children. Signals between the last
  * standard one and SIGRTMIN belong to libc. */
@@ -103,6 +105,10 @@ static void stop_here(void)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    if (number == kept) {
+        has_kept = 1;
+        return;
+    }
     int os_errno = errno, pid = atomic_load(&command);
     if (number == SIGINT || number == SIGTERM || number == SIGHUP)
         atomic_fetch_add(&n_ends, 1);
@@ -123,6 +129,19 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = os_errno;
 }
 
+void cli_pass_on_keep(int number)
+{
+    kept = number;
+    has_kept = 0;
+}
+
+bool cli_pass_on_take_kept(void)
+{
+    bool has_come = has_kept;
+    has_kept = 0;
+    return has_come;
+}
+
 void cli_pass_on_begin(bool takes_ignored_int)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -131,9 +150,10 @@ void cli_pass_on_begin(bool takes_ignored_int)
     atomic_store(&n_ends, 0);
     for (int i = 1; i < SIGNALS; i++) {
         waits[i] = 0;
-        is_taken[i] = !is_left_alone(i) && sigaction(i, NULL, &before[i]) == 0 &&
-                      (before[i].sa_handler != SIG_IGN || (i == SIGINT && takes_ignored_int)) &&
-                      sigaction(i, &action, NULL) == 0;
+        is_taken[i] =
+            !is_left_alone(i) && sigaction(i, NULL, &before[i]) == 0 &&
+            (before[i].sa_handler != SIG_IGN || i == kept || (i == SIGINT && takes_ignored_int)) &&
+            sigaction(i, &action, NULL) == 0;
     }
 }
 

@@ -14,6 +14,10 @@
 
 #include <stdbool.h>
 
+/* Before cli_pass_on_begin(): this signal is for cairn itself, and is not passed on. */
+void cli_pass_on_keep(int number);
+/* The signal that is kept came since the last call. */
+bool cli_pass_on_take_kept(void);
 /* From here on no signal that can be handled ends cairn. Before the command is started.
  * `takes_ignored_int`: SIGINT counts although it was ignored. A shell without job control ignores
  * it for its background jobs, and scripts end recordings by it. */

@@ -33,6 +33,12 @@ struct cairn_attach_opts {
     uint32_t no_stacks;
     cairn_attach_say_fn *say; /* NULL: no messages */
     void *say_context;
+    /* Only what these modules ask for is recorded: names, paths, or globs ("libsample*.so"; one
+     * with a slash is held against the whole path). n_modules 0: what all ask for. Modules that are
+     * loaded later are not seen. Of a process that is tracked so already, these take the place of
+     * those before; blocks that are known stay known until they are freed. */
+    const char *const *modules;
+    size_t n_modules;
 };
 
 /* What is known of the blocks that are older than the tracker. */
@@ -40,7 +46,8 @@ enum cairn_attach_older {
     CAIRN_OLDER_UNKNOWN, /* the allocator is not glibc's, its structures were not found, or the
                             tracker did not take the list */
     CAIRN_OLDER_LISTED,
-    CAIRN_OLDER_SAMPLED /* only some blocks are recorded (sample_bytes): none from before */
+    CAIRN_OLDER_SAMPLED, /* only some blocks are recorded (sample_bytes): none from before */
+    CAIRN_OLDER_CHOSEN   /* only those of chosen modules (modules): none from before */
 };
 
 /* What was done. Set .size. */
@@ -60,15 +67,27 @@ struct cairn_attach_report {
     uint32_t older;                       /* enum cairn_attach_older */
     uint64_t n_older, older_bytes;        /* blocks from before, and what they can hold */
     uint64_t older_unread_bytes;          /* of the heap: overwritten, or changed too often */
+    uint32_t n_chosen;                    /* modules that `modules` chose */
+    uint32_t n_slots; /* of theirs (<cairn/slots.h>), that lead to the tracker now; after a detach:
+                         do not any more */
+    uint32_t has_filters; /* 1: threads of the process have filters of system calls */
 };
 
 /*
  * From now on cairn_heap_read_pid() reads what `pid` allocates and frees. CAIRN_E_ACCESS: the hint
  * says what gives the right. CAIRN_E_SUPPORT: it cannot be done with this process, and why: the
- * process is as before. CAIRN_E_EXISTS: it is tracked already.
+ * process is as before. CAIRN_E_EXISTS: it is tracked already. CAIRN_E_MISSING: no module has one
+ * of these names.
  */
 CAIRN_API int cairn_attach(int pid, const struct cairn_attach_opts *opts,
                            struct cairn_attach_report *ret_report, struct cairn_err *err);
+
+/* Would cairn_attach() work? Nothing in the process is touched, and nobody is held; filters of
+ * system calls (seccomp) are not read: `has_filters` says whether there are any. Of the report are
+ * given n_functions (that would lead to the tracker), the ways, n_refused, n_modules and n_chosen.
+ * The errors are those of cairn_attach(). */
+CAIRN_API int cairn_attach_check(int pid, const struct cairn_attach_opts *opts,
+                                 struct cairn_attach_report *ret_report, struct cairn_err *err);
 
 /* Every changed byte is as before, and checked; the state is closed, and can be read as long as the
  * process runs. CAIRN_E_MISSING: no tracker was attached. Also undoes what a killed attach left

@@ -212,7 +212,7 @@ enum { CAIRN_HOOK_JUMP_MAX = 16 };
 CAIRN_API size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
                                      uint8_t ret_code[CAIRN_HOOK_JUMP_MAX]);
 
-/* ---- Hooks in the own process: x86-64, in libcairn-hook and libcairn ---- */
+/* ---- Hooks in the own process: x86-64 and aarch64, in libcairn-hook and libcairn ---- */
 
 /*
  * Any thread may hook and remove while others run the function. Nobody is stopped. No page is ever
@@ -258,7 +258,8 @@ enum cairn_hook_flag {
  * Diverts a function to `replacement`. *ret_original (may be NULL) is what the replacement calls in
  * its place; it is stored before any thread can come to the replacement, by one atomic store, and
  * stays valid after removal. Where threads may still be in the replacement of an earlier hook with
- * the same *ret_original, it reads that by an atomic load. Takes about 0.1 ms for the first hook of a function, then some microseconds.
+ * the same *ret_original, it reads that by an atomic load. Takes about 0.1 ms for the first hook of
+ * a function, then some microseconds.
  *
  * CAIRN_E_ARG: no function, unknown flags, or the address points into data
  * CAIRN_E_MISSING: nothing is mapped there: its library was unloaded

@@ -157,6 +157,21 @@ CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,
                                    struct cairn_profile **ret_profile,
                                    struct cairn_sample_quality *ret_quality, struct cairn_err *err);
 
+/*
+ * The same while the sampling goes on: hands out what came since the start or the last window, and
+ * begins the next one. Not by ptrace, with off_cpu or with timeline (CAIRN_E_SUPPORT). Samples of
+ * the last tenth of a second may be in the next window; what was lost is counted one window late.
+ * On failure nothing is lost: the next window has it.
+ */
+CAIRN_API int cairn_sampler_window(struct cairn_sampler *sampler,
+                                   struct cairn_profile **ret_profile,
+                                   struct cairn_sample_quality *ret_quality, struct cairn_err *err);
+
+/* Another rate of CPU time from now on, at best right behind a window: a profile has one period. As
+ * for windows; CAIRN_E_ARG for other events. */
+CAIRN_API int cairn_sampler_set_frequency(struct cairn_sampler *sampler, double frequency_hz,
+                                          struct cairn_err *err);
+
 /* "1234 samples in 5.0 s, 1200 whole (97.2 %), 34 cut: 30 no frame pointer in libc.so.6, 4 ...; 0
  * lost"; the reasons are those of `profile`. Where fewer samples came than the CPU time that was
  * used should have given, it says so. Returns the length of the whole, as snprintf does. May
@@ -165,10 +180,10 @@ CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quali
                                         const struct cairn_profile *profile, char *buf,
                                         size_t size);
 
-/* Files of the profile that was handed out, for cairn_resolve_opts.module_files: by number of its
- * modules, -1 where there is none; returns how many. They were opened while processes had them
+/* Files of the profile that was handed out last, for cairn_resolve_opts.module_files: by number of
+ * its modules, -1 where there is none; returns how many. They were opened while processes had them
  * mapped, and name what has ended, was replaced, or lives in another mount namespace. Borrowed
- * until cairn_sampler_free(). */
+ * until the next window or cairn_sampler_free(). */
 CAIRN_API size_t cairn_sampler_files(const struct cairn_sampler *sampler, const int **ret_fds);
 
 /* Accepts NULL. A command that still runs is left alone. */

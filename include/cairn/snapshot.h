@@ -49,8 +49,9 @@ enum cairn_snapshot_way {
     CAIRN_SNAPSHOT_NONE,     /* not at all. As an option: what is best for each thread */
     CAIRN_SNAPSHOT_MEMORY,   /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
                                 not stopped */
-    CAIRN_SNAPSHOT_PTRACE,   /* it was stopped for some microseconds, which can end a system call
-                                with EINTR (ptrace(2), signal(7)) */
+    CAIRN_SNAPSHOT_PTRACE,   /* it was stopped for some microseconds. System calls that this ends
+                                go on, with a whole timeout (x86-64); elsewhere they may return
+                                EINTR (ptrace(2), signal(7)) */
     CAIRN_SNAPSHOT_CORE,     /* out of a core file */
     CAIRN_SNAPSHOT_ITERATOR, /* it was not on a CPU, and a program in the kernel copied its
                                 registers and stack; it was not stopped. Root, or CAP_BPF and

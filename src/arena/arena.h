@@ -52,10 +52,11 @@ struct cairn_arena_walk {
     uint64_t bytes;               /* of all blocks */
     uint64_t main_low, main_high; /* va: the main arena's chunks, if they are one piece; else 0 */
     uint32_t n_arenas;            /* the main one too */
-    uint32_t n_caches;            /* of threads */
-    uint64_t n_cached;            /* chunks in them and in fastbins: free */
-    uint64_t heap_bytes;          /* of arenas and mapped chunks, as far as they are known */
-    uint64_t unread_bytes;        /* of these: not listed, because what was read made no sense */
+    bool is_ring_cut;  /* a link between arenas was overwritten; others were found by their heaps */
+    uint32_t n_caches; /* of threads */
+    uint64_t n_cached; /* chunks in them and in fastbins: free */
+    uint64_t heap_bytes;   /* of arenas and mapped chunks, as far as they are known */
+    uint64_t unread_bytes; /* of these: not listed, because what was read made no sense */
 };
 
 /* CAIRN_E_MISSING: there is no arena of a known layout. CAIRN_E_NOMEM. */

@@ -6,17 +6,20 @@
  *     outside    modules, functions, plans          nothing is touched
  *     our thread library, notes, islands, start     nothing leads to them yet
  *     both       the functions, a page each         deaths first, then births
+ *     both       slots of chosen modules            instead of births, where some are chosen
  *     both       blocks from before (older.c)       each look at the heap is from outside
  */
 #include <limits.h>
 #include <string.h>
 #include <time.h>
 
+#include "attach/chosen.h"
 #include "attach/filters.h"
 #include "attach/image.h"
 #include "attach/job.h"
 #include "attach/older.h"
 #include "attach/place.h"
+#include "attach/slot_list.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -157,6 +160,14 @@ static int bring(struct fresh *f, struct cairn_err *err)
     return result;
 }
 
+static void forget(struct fresh *f)
+{
+    cairn_diversions_done(&f->diversions);
+    cairn_loaded_done(&f->modules);
+    cairn_late_table_done(&f->table);
+    cairn_image_close(&f->image);
+}
+
 static int bring_all(struct cairn_attach_job *job, unsigned *ret_granule_bits,
                      struct cairn_err *err)
 {
@@ -167,10 +178,7 @@ static int bring_all(struct cairn_attach_job *job, unsigned *ret_granule_bits,
         result = cairn_attach_enter(job, err);
     if (result == CAIRN_OK)
         result = bring(&f, err);
-    cairn_diversions_done(&f.diversions);
-    cairn_loaded_done(&f.modules);
-    cairn_late_table_done(&f.table);
-    cairn_image_close(&f.image);
+    forget(&f);
     return result;
 }
 
@@ -181,7 +189,8 @@ static int start(struct cairn_attach_job *job, unsigned granule_bits, struct cai
                                                  .max_bytes = job->opts.max_memory,
                                                  .sample_bytes = job->opts.sample_bytes,
                                                  .depth = job->opts.depth,
-                                                 .no_stacks = job->opts.no_stacks};
+                                                 .no_stacks = job->opts.no_stacks,
+                                                 .chosen = job->opts.n_modules > 0};
     int value, result = cairn_attach_read_late(job, err);
     if (result == CAIRN_OK)
         result = cairn_target_write(&job->target, job->foothold.page_va, &settings, sizeof settings,
@@ -198,10 +207,17 @@ static int start(struct cairn_attach_job *job, unsigned granule_bits, struct cai
     return CAIRN_E_SUPPORT;
 }
 
+static enum cairn_divert_what what_of(const struct cairn_attach_job *job)
+{
+    return job->opts.n_modules ? CAIRN_DIVERT_DEATHS : CAIRN_DIVERT_ALL;
+}
+
 static void count_ways(struct cairn_attach_job *job)
 {
     for (uint32_t i = 0; i < job->ledger.n_rows; i++) {
         uint32_t way = job->ledger.rows[i].way;
+        if (!cairn_divert_is_meant(&job->ledger.rows[i], what_of(job)))
+            continue;
         job->report.n_one += way == CAIRN_HOOK_WAY_ONE;
         job->report.n_pad += way == CAIRN_HOOK_WAY_PAD;
         job->report.n_pun += way == CAIRN_HOOK_WAY_PUN;
@@ -212,7 +228,8 @@ static void count_ways(struct cairn_attach_job *job)
 static int divert(struct cairn_attach_job *job, struct cairn_err *err)
 {
     struct cairn_divert_counts counts;
-    int result = cairn_divert_set(&job->target, &job->foothold, &job->ledger, true, &counts, err);
+    int result =
+        cairn_divert_set(&job->target, &job->foothold, &job->ledger, what_of(job), &counts, err);
     if (result < 0)
         return result;
     cairn_attach_say_nameless(job, &counts);
@@ -223,10 +240,11 @@ static int divert(struct cairn_attach_job *job, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-static bool all_lead_to_us(const struct cairn_attach_job *job)
+static bool all_lead_to_us(const struct cairn_attach_job *job, enum cairn_divert_what what)
 {
     for (uint32_t i = 0; i < job->ledger.n_rows; i++)
-        if (!cairn_divert_leads_to_us(&job->target, &job->ledger.rows[i]))
+        if (cairn_divert_is_meant(&job->ledger.rows[i], what) &&
+            !cairn_divert_leads_to_us(&job->target, &job->ledger.rows[i]))
             return false;
     return job->ledger.n_rows > 0;
 }
@@ -245,19 +263,35 @@ static int ask_filters(const struct cairn_attach_job *job, struct cairn_err *err
     return result;
 }
 
-static int attach(struct cairn_attach_job *job, struct cairn_err *err)
+static int refuse_attached(const struct cairn_attach_job *job, bool is_chosen,
+                           struct cairn_err *err)
 {
-    unsigned granule_bits = 0; /* of a tracker that began already: it has it */
-    int result = CAIRN_OK;
-    job->report.again = job->ledger_va && job->ledger.is_complete;
-    if (job->report.again && all_lead_to_us(job)) {
-        cairn_fail(err, CAIRN_E_EXISTS, "pid %d: is tracked already, since somebody attached",
-                   job->target.pid);
+    cairn_fail(err, CAIRN_E_EXISTS, "pid %d: is tracked already, since somebody attached%s",
+               job->target.pid, is_chosen ? " for some modules" : "");
+    if (is_chosen || job->opts.n_modules)
+        cairn_hint(err, "cairn heap detach %d ends that", job->target.pid);
+    else
         cairn_hint(err, "cairn heap leaks %d; after cairn heap stop: cairn heap start %d",
                    job->target.pid, job->target.pid);
-        return CAIRN_E_EXISTS;
-    }
-    result = ask_filters(job, err);
+    return CAIRN_E_EXISTS;
+}
+
+/* Other modules than before, or more of them; what is known stays known. */
+static int choose_again(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    int result = cairn_attach_enter(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_attach_read_late(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_chosen_set(job, err);
+    job->report.older = CAIRN_OLDER_CHOSEN;
+    return result;
+}
+
+static int attach_now(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    unsigned granule_bits = 0; /* of a tracker that began already: it has it */
+    int result = ask_filters(job, err);
     if (result < 0)
         return result;
     if (job->report.again)
@@ -269,8 +303,71 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
     if (result == CAIRN_OK)
         result = divert(job, err);
     if (result == CAIRN_OK)
+        result = cairn_chosen_set(job, err);
+    if (result == CAIRN_OK)
         cairn_attach_list_older(job);
     return result;
+}
+
+static int attach(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    struct cairn_slot_counts counts = {0}; /* of an earlier attach */
+    int result = job->opts.n_modules ? cairn_chosen_check(job, err) : CAIRN_OK;
+    if (result == CAIRN_OK)
+        result = cairn_slot_list_count(job, &counts, err);
+    job->report.again = job->ledger_va && job->ledger.is_complete;
+    if (result < 0 || !job->report.again)
+        return result < 0 ? result : attach_now(job, err);
+    bool is_all = all_lead_to_us(job, CAIRN_DIVERT_ALL);
+    bool is_chosen = !is_all && counts.n_wanted && all_lead_to_us(job, CAIRN_DIVERT_DEATHS);
+    if (is_all || (is_chosen && !job->opts.n_modules))
+        return refuse_attached(job, is_chosen, err);
+    return is_chosen ? choose_again(job, err) : attach_now(job, err);
+}
+
+/* Those that have a way. */
+static void count_plans(const struct fresh *f)
+{
+    struct cairn_attach_report *r = &f->job->report;
+    for (size_t i = 0; i < f->diversions.n; i++) {
+        const struct cairn_diversion *item = &f->diversions.items[i];
+        uint32_t way = item->same ? CAIRN_HOOK_WAY_NONE : item->plan.way;
+        r->n_one += way == CAIRN_HOOK_WAY_ONE;
+        r->n_pad += way == CAIRN_HOOK_WAY_PAD;
+        r->n_pun += way == CAIRN_HOOK_WAY_PUN;
+        r->n_late += way == CAIRN_HOOK_WAY_LATE;
+    }
+    r->n_functions = r->n_one + r->n_pad + r->n_pun + r->n_late;
+}
+
+static int check(struct cairn_attach_job *job, struct cairn_err *err)
+{
+    struct fresh f = {.job = job, .image = {.fd = -1}};
+    bool has_filters;
+    int result = job->opts.n_modules ? cairn_chosen_check(job, err) : CAIRN_OK;
+    if (result == CAIRN_OK && job->ledger_va && job->ledger.is_complete &&
+        all_lead_to_us(job, CAIRN_DIVERT_DEATHS))
+        result = refuse_attached(job, !all_lead_to_us(job, CAIRN_DIVERT_ALL), err);
+    if (result == CAIRN_OK)
+        result = plan(&f, err);
+    if (result == CAIRN_OK)
+        result = cairn_filters_are_there(job->target.pid, &has_filters, err);
+    if (result == CAIRN_OK) {
+        job->report.has_filters = has_filters;
+        count_plans(&f);
+    }
+    forget(&f);
+    return result;
+}
+
+int cairn_attach_check(int pid, const struct cairn_attach_opts *opts,
+                       struct cairn_attach_report *ret_report, struct cairn_err *err)
+{
+    struct cairn_attach_job job;
+    int result = cairn_attach_begin(pid, opts, &job, err);
+    if (result == CAIRN_OK)
+        result = check(&job, err);
+    return cairn_attach_end(&job, result, ret_report, err);
 }
 
 static int work(int pid, const struct cairn_attach_opts *opts,

@@ -7,14 +7,10 @@
 #include <sys/user.h>
 
 #include "attach/cpu.h"
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "proc/call_abi.h"
 
 enum {
-    CODE_64 = 0x33,          /* cs of 64-bit code (arch/x86/include/asm/segment.h) */
-    RESTART_NO_HANDLER = 514 /* ERESTARTNOHAND of the kernel (linux/errno.h) */
+    CODE_64 = 0x33 /* cs of 64-bit code (arch/x86/include/asm/segment.h) */
 };
 
 static const uint8_t syscall_insn[] = {0x0f, 0x05};
@@ -89,39 +85,12 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     return true;
 }
 
-/* Calls that a stop of their thread ends with EINTR (signal(7), "Interruption of system calls by
- * stop signals", and measured), though no signal came. */
-static bool ends_by_stops(unsigned long long number)
-{
-    switch (number) {
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_recvfrom:
-    case SYS_recvmsg:
-    case SYS_recvmmsg:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_read: /* of a socket with SO_RCVTIMEO */
-    case SYS_readv:
-    case SYS_semop:
-    case SYS_semtimedop:
-    case SYS_rt_sigtimedwait:
-    case SYS_io_getevents:
-        return true;
-    default:
-        return false;
-    }
-}
-
 bool cairn_cpu_mend(struct cairn_still_regs *regs)
 {
     struct user_regs_struct user = load(regs);
-    if ((int64_t)user.rax != -EINTR || !ends_by_stops(user.orig_rax))
+    if ((int64_t)user.rax != -EINTR || !cairn_call_ends_by_stops(user.orig_rax))
         return false;
-    user.rax = (unsigned long long)-RESTART_NO_HANDLER;
+    user.rax = (unsigned long long)-CAIRN_CALL_RESTART;
     store(regs, &user);
     return true;
 }

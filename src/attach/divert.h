@@ -56,19 +56,28 @@ void cairn_divert_drop(struct cairn_foothold *foothold, const struct cairn_diver
 
 /* What came of it. */
 struct cairn_divert_counts {
-    uint32_t n_done;     /* changed now, or were already */
+    uint32_t n_done;     /* of those that are meant: changed now, or were already */
     uint32_t n_foreign;  /* hold what neither the program nor we wrote there: left alone */
     uint32_t n_gone;     /* their code is not mapped any more */
     uint32_t n_pads;     /* still hold a jump that nothing leads to: a thread may stand there */
     uint32_t n_nameless; /* changes for which a page is no longer one of its file (renew.h) */
 };
 
-/* Makes every function of the ledger lead to us: deaths first, so that no death of a recorded block
- * is missed. Or restores them, in the opposite order. Also finishes what a killed cairn began.
- * `foothold`: of the process; NULL: no thread runs in it. */
+enum cairn_divert_what {
+    CAIRN_DIVERT_NONE,   /* as before the attach */
+    CAIRN_DIVERT_DEATHS, /* all but what only makes blocks: slots lead to that (chosen.h) */
+    CAIRN_DIVERT_ALL
+};
+
+/* Makes these functions of the ledger lead to us, and the others as before: deaths first, so that
+ * no death of a recorded block is missed; where none is to, in the opposite order. Also finishes
+ * what a killed cairn began. `foothold`: of the process; NULL: no thread runs in it. */
 int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foothold *foothold,
-                     const struct cairn_ledger *ledger, bool to_us,
+                     const struct cairn_ledger *ledger, enum cairn_divert_what what,
                      struct cairn_divert_counts *ret_counts, struct cairn_err *err);
+
+/* Is this row among them? */
+bool cairn_divert_is_meant(const struct cairn_ledger_row *row, enum cairn_divert_what what);
 
 /* Does this one lead to us now? */
 bool cairn_divert_leads_to_us(const struct cairn_target_process *target,

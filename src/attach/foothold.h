@@ -53,6 +53,9 @@ int cairn_foothold_unmap(struct cairn_foothold *foothold, uint64_t va, uint64_t 
 int cairn_foothold_hand(struct cairn_foothold *foothold, int fd, int *ret_their_fd,
                         struct cairn_err *err);
 int cairn_foothold_close_fd(struct cairn_foothold *foothold, int their_fd, struct cairn_err *err);
+/* A private mapping of a file of ours, from its first byte on. */
+int cairn_foothold_map_file(struct cairn_foothold *foothold, int fd, uint64_t size, int prot,
+                            uint64_t *ret_va, struct cairn_err *err);
 
 /* Calls a function of the process, int fn(void *arg), in a thread that ours makes, and that ends
  * with it; -128 to 127 come back. What it stood on stays, at code_va: the next open() takes it.

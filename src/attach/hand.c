@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -121,4 +122,20 @@ int cairn_foothold_hand(struct cairn_foothold *foothold, int fd, int *ret_their_
     if (result == CAIRN_OK)
         result = send_fd(foothold, fd, err);
     return result < 0 ? result : receive_fd(foothold, ret_their_fd, err);
+}
+
+int cairn_foothold_map_file(struct cairn_foothold *foothold, int fd, uint64_t size, int prot,
+                            uint64_t *ret_va, struct cairn_err *err)
+{
+    struct cairn_err later;
+    int their_fd, result = cairn_foothold_hand(foothold, fd, &their_fd, err);
+    if (result < 0)
+        return result;
+    const struct cairn_foothold_mapping want = {
+        .size = size, .prot = prot, .flags = MAP_PRIVATE, .fd = their_fd};
+    result = cairn_foothold_map(foothold, &want, ret_va, err);
+    int closed = cairn_foothold_close_fd(foothold, their_fd, &later);
+    if (result == CAIRN_OK && closed < 0 && err)
+        *err = later;
+    return result < 0 ? result : closed;
 }

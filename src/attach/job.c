@@ -150,8 +150,9 @@ int cairn_attach_read_late(struct cairn_attach_job *job, struct cairn_err *err)
     if (result < 0)
         return result;
     if (late.version != CAIRN_LATE_VERSION || late.size < sizeof late ||
-        !is_code_of(job, (void *)late.older) || !is_code_of(job, (void *)late.start) ||
-        !is_code_of(job, (void *)late.record) || !is_code_of(job, (void *)late.end))
+        !is_code_of(job, (void *)late.slots) || !is_code_of(job, (void *)late.older) ||
+        !is_code_of(job, (void *)late.start) || !is_code_of(job, (void *)late.record) ||
+        !is_code_of(job, (void *)late.end))
         return cairn_fail(err, CAIRN_E_FORMAT,
                           "pid %d: the tracker in it is damaged, or of another version of cairn",
                           job->target.pid);

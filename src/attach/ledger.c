@@ -73,22 +73,6 @@ int cairn_ledger_read(const struct cairn_target_process *target, uint64_t va,
     return CAIRN_OK;
 }
 
-static int map_file(struct cairn_foothold *foothold, int fd, uint64_t *ret_va,
-                    struct cairn_err *err)
-{
-    struct cairn_err later;
-    int their_fd, result = cairn_foothold_hand(foothold, fd, &their_fd, err);
-    if (result < 0)
-        return result;
-    const struct cairn_foothold_mapping want = {
-        .size = BYTES, .prot = PROT_READ, .flags = MAP_PRIVATE, .fd = their_fd};
-    result = cairn_foothold_map(foothold, &want, ret_va, err);
-    int closed = cairn_foothold_close_fd(foothold, their_fd, &later);
-    if (result == CAIRN_OK && closed < 0 && err)
-        *err = later;
-    return result < 0 ? result : closed;
-}
-
 int cairn_ledger_make(struct cairn_foothold *foothold, const struct cairn_ledger *ledger,
                       uint64_t *ret_va, struct cairn_err *err)
 {
@@ -97,7 +81,7 @@ int cairn_ledger_make(struct cairn_foothold *foothold, const struct cairn_ledger
         return cairn_fail_os(err, errno, "no memory for notes (memfd_create)");
     bool is_written = ftruncate(fd, BYTES) == 0 &&
                       pwrite(fd, ledger, sizeof *ledger, 0) == (ssize_t)sizeof *ledger;
-    int result = is_written ? map_file(foothold, fd, ret_va, err)
+    int result = is_written ? cairn_foothold_map_file(foothold, fd, BYTES, PROT_READ, ret_va, err)
                             : cairn_fail_os(err, errno, "no memory for notes (memfd_create)");
     close(fd);
     return result;

@@ -104,9 +104,10 @@ static int look(struct listing *l, struct cairn_arena_walk *ret_walk, struct cai
     if (result == CAIRN_OK)
         cairn_attach_say(job,
                          "%zu blocks of %" PRIu64 " bytes in use, in %u arenas; %" PRIu64
-                         " in caches of %u threads; %" PRIu64 " of %" PRIu64 " bytes not read",
+                         " in caches of %u threads; %" PRIu64 " of %" PRIu64 " bytes not read%s",
                          ret_walk->n, ret_walk->bytes, ret_walk->n_arenas, ret_walk->n_cached,
-                         ret_walk->n_caches, ret_walk->unread_bytes, ret_walk->heap_bytes);
+                         ret_walk->n_caches, ret_walk->unread_bytes, ret_walk->heap_bytes,
+                         ret_walk->is_ring_cut ? "; the list of arenas was overwritten" : "");
     return result;
 }
 
@@ -208,6 +209,12 @@ void cairn_attach_list_older(struct cairn_attach_job *job)
     if (job->opts.sample_bytes) {
         job->report.older = CAIRN_OLDER_SAMPLED;
         cairn_attach_say(job, "only some blocks are recorded: those from before are not listed");
+        return;
+    }
+    if (job->opts.n_modules) {
+        job->report.older = CAIRN_OLDER_CHOSEN;
+        cairn_attach_say(job, "which module asked for blocks from before is not known: they are "
+                              "not listed");
         return;
     }
     int result = list(&l, &why);

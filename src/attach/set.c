@@ -56,9 +56,17 @@ static int change(struct cairn_renewal *renewal, const struct cairn_ledger_row *
     return result < 0 ? result : cairn_renewal_write(renewal, row->word_va, word, sizeof word, err);
 }
 
-static int set_row(struct cairn_renewal *renewal, const struct cairn_ledger_row *row, bool to_us,
-                   struct cairn_divert_counts *counts, struct cairn_err *err)
+bool cairn_divert_is_meant(const struct cairn_ledger_row *row, enum cairn_divert_what what)
 {
+    bool makes_only = row->roles & CAIRN_LATE_BIRTH && !(row->roles & CAIRN_LATE_DEATH);
+    return what == CAIRN_DIVERT_ALL || (what == CAIRN_DIVERT_DEATHS && !makes_only);
+}
+
+static int set_row(struct cairn_renewal *renewal, const struct cairn_ledger_row *row,
+                   enum cairn_divert_what what, struct cairn_divert_counts *counts,
+                   struct cairn_err *err)
+{
+    bool to_us = cairn_divert_is_meant(row, what);
     enum holds holds = look(renewal->target, row), wanted = to_us ? HOLDS_AFTER : HOLDS_BEFORE;
     int result = CAIRN_OK;
     if (holds == HOLDS_NOTHING)
@@ -68,7 +76,7 @@ static int set_row(struct cairn_renewal *renewal, const struct cairn_ledger_row 
     else if (holds != wanted)
         result = change(renewal, row, to_us, err);
     if (result == CAIRN_OK && (holds == HOLDS_BEFORE || holds == HOLDS_AFTER))
-        counts->n_done++;
+        counts->n_done += to_us || what == CAIRN_DIVERT_NONE;
     return result;
 }
 
@@ -113,7 +121,7 @@ static int clear_pads(const struct cairn_target_process *target, const struct ca
 }
 
 int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foothold *foothold,
-                     const struct cairn_ledger *ledger, bool to_us,
+                     const struct cairn_ledger *ledger, enum cairn_divert_what what,
                      struct cairn_divert_counts *ret_counts, struct cairn_err *err)
 {
     enum { RANKS = 3 };
@@ -122,11 +130,11 @@ int cairn_divert_set(const struct cairn_target_process *target, struct cairn_foo
     int result = CAIRN_OK;
     for (unsigned step = 0; step < RANKS; step++)
         for (uint32_t i = 0; i < ledger->n_rows && result == CAIRN_OK; i++)
-            if (rank_of(&ledger->rows[i]) == (to_us ? step : RANKS - 1 - step))
-                result = set_row(&renewal, &ledger->rows[i], to_us, &counts, err);
+            if (rank_of(&ledger->rows[i]) == (what ? step : RANKS - 1 - step))
+                result = set_row(&renewal, &ledger->rows[i], what, &counts, err);
     cairn_renewal_done(&renewal);
     counts.n_nameless = renewal.n_nameless;
-    if (result == CAIRN_OK && !to_us)
+    if (result == CAIRN_OK && what != CAIRN_DIVERT_ALL)
         result = clear_pads(target, ledger, &counts, err);
     *ret_counts = counts;
     return result;

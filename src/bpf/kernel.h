@@ -118,6 +118,8 @@ struct return_instance { /* a call whose return address a uretprobe has replaced
 
 struct uprobe_task {
     struct return_instance *return_instances;
+    unsigned long vaddr;     /* of the probe whose instruction is single-stepped, */
+    unsigned long xol_vaddr; /* and of the instruction's copy; 0: none is */
 } CAIRN_KERNEL_TYPE;
 
 struct mm_context { /* has another name, or none, which does not count */

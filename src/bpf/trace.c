@@ -153,9 +153,6 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     program->rodata->cairn_trace_regs = opts->regs;
     program->rodata->cairn_trace_user_only = opts->user_only;
     program->rodata->cairn_trace_kernel_only = opts->kernel_only;
-    for (size_t i = 0; i < opts->n_probes; i++)
-        program->rodata->cairn_has_returns |=
-            opts->probes[i].at_return && cairn_trace_is_of_file(opts->probes[i].place);
     program->rodata->cairn_trace_enter_only = opts->enter_only;
     program->rodata->cairn_trace_has_comm = has_comm(opts);
     program->rodata->cairn_trace_signal = opts->signal;

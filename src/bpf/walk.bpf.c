@@ -362,8 +362,9 @@ static __always_inline void begin_walk(struct cairn_bpf_walk_cpu *cpu, struct ta
 static __always_inline void walk_on(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
     struct walker w = {.cpu = cpu};
-    cpu->stack.sp = cpu->sp;
     know_replaced(cpu, task);
+    leave_page(cpu, task);
+    cpu->stack.sp = cpu->sp;
     add(cpu, cpu->ip | cpu->behind);
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;

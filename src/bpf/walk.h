@@ -266,7 +266,7 @@ struct cairn_bpf_walk_cpu {
     __u64 node[32];        /* of the tree of mappings */
     __u64 tree_root, vdso; /* of the process; 0: not read yet, or unreadable */
     struct {
-        __u64 at, stack, ret; /* struct return_instance *, see look_at_return() */
+        __u64 at, low, high, ret; /* struct return_instance *, see look_at_return() */
     } search;
     struct {
         __u64 of, low, at; /* struct return_instance *, see repair_return() */

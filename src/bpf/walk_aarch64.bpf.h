@@ -101,6 +101,13 @@ enum { ALWAYS_USES_FP = 1 };
 /* A call leaves the return address in x30; where the function stores it is its own choice. */
 enum { RETURNS_ON_STACK = 0 };
 
+/* The page of uprobes that functions return to has a breakpoint alone. */
+enum { PAGE_PUSHED = 0 };
+static __always_inline void leave_page_call(struct cairn_bpf_walk_cpu *cpu)
+{
+    (void)cpu;
+}
+
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
 {
@@ -117,8 +124,9 @@ static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
 /* Where x29 points its caller's and the return address lie, anywhere in their frame. */
 static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 fp, __u64 ret)
 {
-    cpu->ip = ret & CAIRN_AARCH64_ADDRESS_BITS;
-    cpu->sp = cpu->fp + 16;
+    __u64 above = cpu->fp + 16;
+    cpu->ip = true_return_within(cpu, ret & CAIRN_AARCH64_ADDRESS_BITS, above, ~0ull);
+    cpu->sp = above;
     cpu->sp_is_floor = 1;
     cpu->fp = fp;
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walk return: return addresses that uretprobes of ours have replaced, for walk.bpf.c alone. The
- * kernel keeps the true ones in a list, with the stack pointer as each function began
- * (kernel/events/uprobes.c, struct return_instance).
+ * Walk return: what uprobes change on a thread's user side, for walk.bpf.c alone. Return probes of
+ * any tracer replace return addresses by that of a page. The kernel keeps the true ones in a list,
+ * with the stack pointer as each function began (kernel/events/uprobes.c, struct return_instance).
+ * Single-stepped instructions run as a copy in the same page.
  */
 #ifndef CAIRN_BPF_WALK_RETURN_H
 #define CAIRN_BPF_WALK_RETURN_H
 
 #include "bpf/walk_frame.bpf.h"
 
-enum { RETURNS_MAX = 64 /* MAX_URETPROBE_DEPTH: the list is never longer */ };
-
-/* Such probes are attached; else nothing of this is loaded. */
-const volatile __u32 cairn_has_returns = 0;
+enum {
+    RETURNS_MAX = 64, /* MAX_URETPROBE_DEPTH: the list is never longer */
+    XOL_BYTES = 16    /* of an instruction's copy at most */
+};
 
 static __always_inline int is_replaced(const struct cairn_bpf_walk_cpu *cpu, __u64 ret)
 {
     return cpu->replaced && ret - cpu->replaced < PAGE;
 }
 
-/* What they are replaced by. */
+/* What return addresses are replaced by. A thread that has hit no probe costs one load. */
 static __always_inline void know_replaced(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    if (!cairn_has_returns)
-        return;
     cpu->replaced = 0;
-    if (bpf_core_field_exists(task->utask) && bpf_core_field_exists(task->mm->uprobes_state))
+    if (bpf_core_field_exists(task->utask) && bpf_core_field_exists(task->mm->uprobes_state) &&
+        task->utask)
         cpu->replaced = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
@@ -37,7 +37,7 @@ static long look_at_return(__u32 i, void *ctx)
     (void)i;
     if (!at)
         return 1;
-    if (BPF_CORE_READ(at, stack) == cpu->search.stack) {
+    if (BPF_CORE_READ(at, stack) - cpu->search.low <= cpu->search.high - cpu->search.low) {
         __u64 ret = BPF_CORE_READ(at, orig_ret_vaddr);
         if (!is_replaced(cpu, ret)) {
             cpu->search.ret = ret;
@@ -48,18 +48,26 @@ static long look_at_return(__u32 i, void *ctx)
     return 0;
 }
 
-/* `stack`: what the stack pointer was as the function began. */
-static __always_inline __u64 true_return(struct cairn_bpf_walk_cpu *cpu, __u64 ret, __u64 stack)
+/* The innermost function that began with the stack pointer in [low, high] is what returns there. */
+static __always_inline __u64 true_return_within(struct cairn_bpf_walk_cpu *cpu, __u64 ret,
+                                                __u64 low, __u64 high)
 {
-    if (!cairn_has_returns || !is_replaced(cpu, ret))
+    if (!is_replaced(cpu, ret))
         return ret;
     cpu->words.is_bad = 1; /* other true addresses would have the same words */
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
-    cpu->search.stack = stack;
+    cpu->search.low = low;
+    cpu->search.high = high;
     cpu->search.ret = ret;
     cpu->search.at = (__u64)BPF_CORE_READ(task, utask, return_instances);
     bpf_loop(RETURNS_MAX, look_at_return, &cpu, 0);
     return cpu->search.ret;
+}
+
+/* `stack`: what the stack pointer was as the function began. */
+static __always_inline __u64 true_return(struct cairn_bpf_walk_cpu *cpu, __u64 ret, __u64 stack)
+{
+    return true_return_within(cpu, ret, stack, stack);
 }
 
 /* Bytes of the copy that lie below `off` bytes of the stack: pages that could not be read are left
@@ -100,7 +108,7 @@ static long repair_return(__u32 i, void *ctx)
  * the return address on the stack: whoever walks the copy finds the true ones. */
 static __always_inline void repair_copy(struct cairn_bpf_walk_cpu *cpu, __u64 low, __u64 at)
 {
-    if (!cairn_has_returns || !cpu->replaced)
+    if (!cpu->replaced)
         return;
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
     cpu->repair.low = low;

@@ -8,6 +8,30 @@
 
 #include "bpf/walk_cpu.bpf.h"
 
+/* The innermost frame is in the page of uprobes: the instruction there is the copy of a probed one,
+ * or a function has just returned to the page. */
+static __always_inline void leave_page(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    if (!is_replaced(cpu, cpu->ip))
+        return;
+    cpu->words.is_bad = 1; /* another probe's copy would have the same address */
+    __u64 copy = BPF_CORE_READ(task, utask, xol_vaddr);
+    if (copy && cpu->ip - copy <= XOL_BYTES) {
+        cpu->ip = BPF_CORE_READ(task, utask, vaddr) + (cpu->ip - copy);
+        return;
+    }
+    __u64 stack = BPF_CORE_READ(task, utask, return_instances, stack);
+    __u64 returned = stack + 8 * RETURNS_ON_STACK, ret = cpu->ip;
+    if (stack && returned - cpu->sp <= PAGE_PUSHED)
+        ret = true_return(cpu, cpu->ip, stack);
+    if (ret == cpu->ip) {
+        leave_page_call(cpu);
+        return;
+    }
+    cpu->ip = ret;
+    cpu->sp = returned;
+}
+
 static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 place)
 {
     __u64 fp = cpu->fp, next, ret;

@@ -113,6 +113,20 @@ enum { ALWAYS_USES_FP = 0 };
 /* A call puts the return address where the stack pointer then points. */
 enum { RETURNS_ON_STACK = 1 };
 
+/* A function has returned to the page of uprobes, whose code pushes three registers for its system
+ * call (Linux 6.11). Behind that the true address is above two of them. */
+enum { PAGE_CALL = 0xd, PAGE_POP = 0xf, PAGE_RET = 0x10, PAGE_PUSHED = 24 };
+static __always_inline void leave_page_call(struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 off = cpu->ip - cpu->replaced, ret;
+    __u64 at = cpu->sp + (off == PAGE_CALL ? 16 : off == PAGE_POP ? 8 : 0);
+    if ((off != PAGE_CALL && off != PAGE_POP && off != PAGE_RET) ||
+        bpf_probe_read_user(&ret, sizeof ret, (void *)at))
+        return;
+    cpu->ip = ret;
+    cpu->sp = at + 8;
+}
+
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
 {

@@ -93,6 +93,7 @@ int cairn_doctor_look_at(struct cairn_doctor *d, const struct cairn_doctor_facts
             cairn_try_syscall_other, own ? CAIRN_TRY_SYSCALL_OTHER : CAIRN_TRY_READ_FOREIGN, pid);
     add_try(d, facts, "process.stack", "its stack in the kernel (/proc/PID/stack)",
             cairn_try_stack_other, CAIRN_TRY_STACK_OTHER, pid);
+    cairn_doctor_add_attach(d, pid);
     cairn_doctor_add_interpreters(d, pid);
     return cairn_doctor_add_modules(d, pid, err);
 }

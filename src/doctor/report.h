@@ -47,6 +47,9 @@ void cairn_doctor_judge_kernel(struct cairn_doctor *d, const struct cairn_doctor
 int cairn_doctor_look_at(struct cairn_doctor *d, const struct cairn_doctor_facts *facts, int pid,
                          struct cairn_err *err);
 
+/* Whether the allocation tracker may enter it. */
+void cairn_doctor_add_attach(struct cairn_doctor *d, int pid);
+
 /* Interpreters, such as Lua, and whether their frames are read. */
 void cairn_doctor_add_interpreters(struct cairn_doctor *d, int pid);
 

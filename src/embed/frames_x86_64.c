@@ -1,53 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "embed/frames.h"
+#include "embed/frames_entry.h"
 
-/* DWARF 5, 6.4.2 and 7.24; registers as the psABI numbers them. */
+/* Registers as the psABI numbers them. */
 enum {
-    ADVANCE_1 = 0x02,
-    ADVANCE_2 = 0x03,
-    DEF_CFA_OFFSET = 0x0e,
-    OFFSET = 0x80,
     SLOT = 8,
     RBX = 3,
     RBP = 5, /* as instructions count */
     R12 = 12
 };
-
-struct writer {
-    uint8_t *bytes;
-    size_t n;
-};
-
-static void put(struct writer *w, const void *bytes, size_t n)
-{
-    if (w->n + n <= CAIRN_EMBED_FRAMES_MAX)
-        memcpy(w->bytes + w->n, bytes, n);
-    w->n += n;
-}
-
-static void put_byte(struct writer *w, unsigned byte)
-{
-    put(w, &(uint8_t){(uint8_t)byte}, 1);
-}
-
-static void put_uleb(struct writer *w, uint32_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        put_byte(w, value | 0x80);
-    put_byte(w, value);
-}
-
-/* Up to a multiple of 8, counted from the length at `at`, which is then known. */
-static void close_entry(struct writer *w, size_t at)
-{
-    while ((w->n - at) % 8 != 4)
-        put_byte(w, 0);
-    const uint32_t length = (uint32_t)(w->n - at - sizeof length);
-    if (w->n <= CAIRN_EMBED_FRAMES_MAX)
-        memcpy(w->bytes + at, &length, sizeof length);
-}
 
 /* What an instruction does to the stack pointer. */
 struct effect {
@@ -112,40 +74,24 @@ static struct effect read_effect(const uint8_t *insn, size_t n)
     return effect;
 }
 
-static void put_advance(struct writer *w, size_t distance)
-{
-    if (distance < 256) {
-        put_byte(w, ADVANCE_1);
-        put_byte(w, (unsigned)distance);
-    } else {
-        put_byte(w, ADVANCE_2);
-        put(w, &(uint16_t){(uint16_t)distance}, 2);
-    }
-}
-
 /* From the island on; each change holds behind its instruction. */
-static bool put_rows(struct writer *w, const struct cairn_hook_copy *copy, const uint8_t *original,
-                     size_t copy_at)
+static bool put_rows(struct cairn_embed_frames *f, const struct cairn_hook_copy *copy,
+                     const uint8_t *original, size_t copy_at)
 {
-    size_t at = 0;
     int32_t cfa = SLOT;
     for (size_t i = 0; i < copy->n_insns; i++) {
         const size_t n = (size_t)(copy->from_off[i + 1] - copy->from_off[i]);
         const struct effect effect = read_effect(original + copy->from_off[i], n);
-        const size_t behind = copy_at + copy->to_off[i + 1];
         cfa += effect.grows;
         if (effect.is_unknown || cfa < SLOT)
             return false;
         if (!effect.grows)
             continue;
-        put_advance(w, behind - at);
-        at = behind;
-        put_byte(w, DEF_CFA_OFFSET);
-        put_uleb(w, (uint32_t)cfa);
-        if (effect.pushed >= 0) {
-            put_byte(w, OFFSET | (unsigned)(effect.pushed == RBP ? 6 : effect.pushed));
-            put_uleb(w, (uint32_t)cfa / SLOT);
-        }
+        cairn_embed_frames_to(f, copy_at + copy->to_off[i + 1]);
+        cairn_embed_frames_cfa(f, (uint32_t)cfa);
+        if (effect.pushed >= 0)
+            cairn_embed_frames_saved(f, (unsigned)(effect.pushed == RBP ? 6 : effect.pushed),
+                                     (uint32_t)cfa / SLOT);
     }
     return true;
 }
@@ -154,22 +100,10 @@ size_t cairn_embed_frames_write(const struct cairn_hook_copy *copy, const uint8_
                                 uint64_t low, uint64_t copy_va,
                                 uint8_t ret_bytes[CAIRN_EMBED_FRAMES_MAX])
 {
-    /* Length, 0, version 1, "zR", factors 1 and -8, return address in 16, addresses are absolute;
-     * at the start the CFA is %rsp + 8 and the return address just below it. */
-    static const uint8_t cie[] = {0, 0, 0,    0,  0, 0, 0,    0, 1, 'z',  'R',
-                                  0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1};
-    struct writer w = {ret_bytes, 0};
-    put(&w, cie, sizeof cie);
-    close_entry(&w, 0);
-    const size_t fde = w.n;
-    const uint64_t n_bytes = copy_va + copy->n_code - low;
-    put(&w, &(uint32_t){0}, 4);
-    put(&w, &(uint32_t){(uint32_t)w.n}, 4); /* back to the CIE */
-    put(&w, &low, sizeof low);
-    put(&w, &n_bytes, sizeof n_bytes);
-    put_byte(&w, 0); /* no augmentation */
-    const bool done = put_rows(&w, copy, original, (size_t)(copy_va - low));
-    close_entry(&w, fde);
-    put(&w, &(uint32_t){0}, 4);
-    return done && w.n <= CAIRN_EMBED_FRAMES_MAX ? w.n : 0;
+    /* Version 1, "zR", factors 1 and -8, return address in 16, addresses are absolute; at the start
+     * the CFA is %rsp + 8 and the return address just below it. */
+    static const uint8_t cie[] = {1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1};
+    struct cairn_embed_frames f;
+    cairn_embed_frames_begin(&f, ret_bytes, cie, sizeof cie, low, copy_va + copy->n_code - low);
+    return put_rows(&f, copy, original, (size_t)(copy_va - low)) ? cairn_embed_frames_end(&f) : 0;
 }

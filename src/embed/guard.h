@@ -27,7 +27,7 @@ struct cairn_embed_guard_frame {
     void *replacement, *gate; /* of the hook, as they were at the call */
 };
 
-/* Assembly; entered by a jump with the hook in r11 (x86-64). */
+/* Assembly; entered by a jump with the hook in r11 (x86-64) or x17 (aarch64). */
 void cairn_embed_guard(void);
 
 /* Notes the call. Returns the bytes of arguments on the stack, from `arguments` on, that can be

@@ -66,6 +66,9 @@ struct cairn_late_row {
     /* For callers whose births are not wanted: it notes deaths alone. NULL: it makes no block of
      * another one, so `replacement` is not to be used for them unless it has no BIRTH. */
     void *elsewhere;
+    /* For slots of chosen modules, where the function itself leads to `replacement`, which then
+     * acts as `elsewhere` (settings: chosen). NULL: `replacement`. */
+    void *chosen;
     void **original;
     uint32_t roles;
 };
@@ -84,9 +87,32 @@ struct cairn_late_settings {
     int32_t fd_plus_1;
     uint32_t from_environment; /* CAIRN_HEAP_* of the process come first */
     char dir[CAIRN_LATE_DIR_BYTES];
+    uint32_t chosen; /* births are recorded of slots alone (slots()), deaths of every caller */
 };
 
 struct cairn_late_older;
+
+enum cairn_late_slot_state {
+    CAIRN_LATE_SLOT_UNSEEN,
+    CAIRN_LATE_SLOT_DONE,
+    CAIRN_LATE_SLOT_FOREIGN, /* held neither: left alone */
+    CAIRN_LATE_SLOT_FAILED   /* could not be written */
+};
+
+/* A word of a module that calls go through. */
+struct cairn_late_slot {
+    uint64_t va, before, after;
+    uint8_t is_active;    /* looked at by slots() */
+    uint8_t is_wanted;    /* is to hold `after`; else `before` */
+    uint8_t is_read_only; /* its page is made writable for the store */
+    uint8_t state;        /* enum cairn_late_slot_state */
+    uint32_t unused;
+};
+
+struct cairn_late_slots {
+    uint32_t size, n;
+    struct cairn_late_slot *slots;
+};
 
 struct cairn_late {
     uint32_t version, size; /* of this structure; later versions add fields at the end */
@@ -104,6 +130,8 @@ struct cairn_late {
     /* Blocks from before, once the functions are diverted (heap/late_older.h). 0, or a negative
      * code. In a thread as start(). */
     int (*older)(struct cairn_late_older *older);
+    /* Stores what each active slot is to hold. 0, or a negative code. In a thread as start(). */
+    int (*slots)(struct cairn_late_slots *slots);
 };
 
 CAIRN_API extern const struct cairn_late cairn_late;

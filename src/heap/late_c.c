@@ -18,7 +18,7 @@
 
 struct cairn_heap_real cairn_heap_real;
 struct cairn_late_more cairn_late_more;
-atomic_bool cairn_late_records;
+atomic_bool cairn_late_records, cairn_late_is_chosen;
 
 /* A thread without an entry, or without an own yet, or within a call. */
 __attribute__((noinline, cold)) struct cairn_heap_death cairn_late_died_slowly(const void *block)
@@ -81,7 +81,8 @@ static void *settle(void *block, void *moved, size_t size, const struct cairn_he
     return moved;
 }
 
-void *cairn_late_realloc(void *block, size_t size)
+/* As the replacement that it is in: the caller is that one's. */
+CAIRN_HEAP_HOT void *move(void *block, size_t size)
 {
     struct cairn_heap_death death = {0};
     if (block)
@@ -94,7 +95,7 @@ void *cairn_late_realloc(void *block, size_t size)
     return settle(block, moved, size, &death);
 }
 
-void *cairn_late_reallocarray(void *block, size_t n, size_t size)
+CAIRN_HEAP_HOT void *move_array(void *block, size_t n, size_t size)
 {
     struct cairn_heap_death death = {0};
     if (block)
@@ -105,6 +106,32 @@ void *cairn_late_reallocarray(void *block, size_t n, size_t size)
     if (moved && mine)
         return cairn_heap_born(moved, n * size, KIND);
     return settle(block, moved, n && size, &death);
+}
+
+static bool is_chosen(void)
+{
+    return __builtin_expect(atomic_load_explicit(&cairn_late_is_chosen, memory_order_relaxed), 0);
+}
+
+void *cairn_late_realloc(void *block, size_t size)
+{
+    return is_chosen() ? cairn_late_realloc_elsewhere(block, size) : move(block, size);
+}
+
+void *cairn_late_reallocarray(void *block, size_t n, size_t size)
+{
+    return is_chosen() ? cairn_late_reallocarray_elsewhere(block, n, size)
+                       : move_array(block, n, size);
+}
+
+void *cairn_late_realloc_chosen(void *block, size_t size)
+{
+    return move(block, size);
+}
+
+void *cairn_late_reallocarray_chosen(void *block, size_t n, size_t size)
+{
+    return move_array(block, n, size);
 }
 
 /* For callers whose blocks are not recorded. A hooked library's block that they move is theirs. */

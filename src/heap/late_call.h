@@ -16,6 +16,8 @@
 
 /* Births are recorded. */
 extern atomic_bool cairn_late_records __attribute__((visibility("hidden")));
+/* Only of slots of chosen modules; the functions themselves note deaths. */
+extern atomic_bool cairn_late_is_chosen __attribute__((visibility("hidden")));
 
 CAIRN_HEAP_HOT bool cairn_late_is_inner(const struct cairn_mine *mine, uintptr_t sp)
 {

@@ -29,10 +29,16 @@ enum {
 /* The replacements' types do not matter here: they are addresses. */
 #define ROW(symbol, name, elsewhere, original, roles)                                              \
     {                                                                                              \
-        symbol, (void *)cairn_late_##name, elsewhere, (void **)&(original), roles                  \
+        symbol, (void *)cairn_late_##name, elsewhere, NULL, (void **)&(original), roles            \
     }
-#define C_REAL(name, elsewhere, roles) ROW(#name, name, elsewhere, cairn_heap_real.name, roles)
-#define C_MORE(name, elsewhere, roles) ROW(#name, name, elsewhere, cairn_late_more.name, roles)
+/* Blocks that move: each caller's are looked at. */
+#define MOVES(name, original, roles)                                                               \
+    {                                                                                              \
+#name, (void *)cairn_late_##name, (void *)cairn_late_##name##_elsewhere,                   \
+            (void *)cairn_late_##name##_chosen, (void **)&(original), roles                        \
+    }
+#define C_REAL(name, roles) ROW(#name, name, NULL, cairn_heap_real.name, roles)
+#define C_MORE(name, roles) ROW(#name, name, NULL, cairn_late_more.name, roles)
 #define OPERATOR(symbol, name, form, role)                                                         \
     ROW(symbol, name, NULL, cairn_late_more.operators[CAIRN_LATE_##form], role | CPP)
 #define NEW(symbol, name, form)    OPERATOR(symbol, name, form, BIRTH)
@@ -40,19 +46,19 @@ enum {
 #define OF_LIBC(symbol, name)      ROW(symbol, name, NULL, cairn_late_more.name, BIRTH | LIBC)
 
 static const struct cairn_late_row rows[] = {
-    C_REAL(malloc, NULL, BIRTH | NEEDED),
-    C_REAL(free, NULL, DEATH | NEEDED),
-    C_REAL(calloc, NULL, BIRTH | NEEDED),
-    C_REAL(realloc, (void *)cairn_late_realloc_elsewhere, BIRTH | DEATH | NEEDED),
-    C_MORE(reallocarray, (void *)cairn_late_reallocarray_elsewhere, BIRTH | DEATH),
-    C_REAL(posix_memalign, NULL, BIRTH),
-    C_REAL(aligned_alloc, NULL, BIRTH),
-    C_REAL(memalign, NULL, BIRTH),
-    C_REAL(valloc, NULL, BIRTH),
-    C_REAL(pvalloc, NULL, BIRTH),
-    C_MORE(free_sized, NULL, DEATH),
-    C_MORE(free_aligned_sized, NULL, DEATH),
-    C_MORE(cfree, NULL, DEATH),
+    C_REAL(malloc, BIRTH | NEEDED),
+    C_REAL(free, DEATH | NEEDED),
+    C_REAL(calloc, BIRTH | NEEDED),
+    MOVES(realloc, cairn_heap_real.realloc, BIRTH | DEATH | NEEDED),
+    MOVES(reallocarray, cairn_late_more.reallocarray, BIRTH | DEATH),
+    C_REAL(posix_memalign, BIRTH),
+    C_REAL(aligned_alloc, BIRTH),
+    C_REAL(memalign, BIRTH),
+    C_REAL(valloc, BIRTH),
+    C_REAL(pvalloc, BIRTH),
+    C_MORE(free_sized, DEATH),
+    C_MORE(free_aligned_sized, DEATH),
+    C_MORE(cfree, DEATH),
     NEW("_Znw" SIZE, new, NEW),
     NEW("_Zna" SIZE, new_array, NEW_ARRAY),
     NEW("_Znw" SIZE NOTHROW, new_nothrow, NEW_NOTHROW),
@@ -73,10 +79,10 @@ static const struct cairn_late_row rows[] = {
     DELETE("_ZdaPv" SIZE ALIGN, delete_array_sized_aligned, DELETE_ARRAY_SIZED_ALIGNED),
     DELETE("_ZdlPv" ALIGN NOTHROW, delete_aligned_nothrow, DELETE_ALIGNED_NOTHROW),
     DELETE("_ZdaPv" ALIGN NOTHROW, delete_array_aligned_nothrow, DELETE_ARRAY_ALIGNED_NOTHROW),
-    C_MORE(dlclose, NULL, MODULES),
+    C_MORE(dlclose, MODULES),
     ROW("__cxa_finalize", cxa_finalize, NULL, cairn_late_more.cxa_finalize, MODULES),
-    C_MORE(dlsym, NULL, LOOKS),
-    C_MORE(dlvsym, NULL, LOOKS),
+    C_MORE(dlsym, LOOKS),
+    C_MORE(dlvsym, LOOKS),
     OF_LIBC("strdup", strdup),
     OF_LIBC("__strdup", strdup),
     OF_LIBC("strndup", strndup),
@@ -116,4 +122,5 @@ CAIRN_API const struct cairn_late cairn_late = {
     .end = cairn_late_end,
     .state = cairn_late_state,
     .older = cairn_late_older,
+    .slots = cairn_late_slots,
 };

@@ -20,6 +20,7 @@ void cairn_late_record(bool on);
 void cairn_late_end(void);
 const void *cairn_late_state(void);
 int cairn_late_older(struct cairn_late_older *older);
+int cairn_late_slots(struct cairn_late_slots *slots);
 
 /* Takes all blocks for freed. Beside calls of the program's. */
 struct cairn_tracked_heap;
@@ -36,6 +37,8 @@ void *cairn_late_realloc(void *block, size_t size);
 void *cairn_late_reallocarray(void *block, size_t n, size_t size);
 void *cairn_late_realloc_elsewhere(void *block, size_t size);
 void *cairn_late_reallocarray_elsewhere(void *block, size_t n, size_t size);
+void *cairn_late_realloc_chosen(void *block, size_t size);
+void *cairn_late_reallocarray_chosen(void *block, size_t n, size_t size);
 int cairn_late_posix_memalign(void **ret_block, size_t alignment, size_t size);
 void *cairn_late_aligned_alloc(size_t alignment, size_t size);
 void *cairn_late_memalign(size_t alignment, size_t size);

@@ -72,7 +72,10 @@ static int start(const struct cairn_late_settings *given)
             return MEMORY_TRACKER_E_STATE;
         heap = cairn_heap_present();
     }
-    atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_LIVE | CAIRN_HEAP_LATE);
+    atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_CHOSEN);
+    atomic_fetch_or(&heap->state.header->flags,
+                    CAIRN_HEAP_LIVE | CAIRN_HEAP_LATE | (given->chosen ? CAIRN_HEAP_CHOSEN : 0));
+    atomic_store(&cairn_late_is_chosen, given->chosen != 0);
     atomic_store(&heap->state.header->paused, 0);
     atomic_store(&heap->state.header->older, 0);
     cairn_heap_next_turn(heap->state.header);

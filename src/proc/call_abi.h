@@ -34,4 +34,20 @@ extern const struct cairn_call_abi cairn_call_abi;
  */
 bool cairn_call_again(int tid);
 
+/* Of this number: is it ended with EINTR by a stop of its thread (signal(7), "Interruption of
+ * system calls by stop signals", and measured), though no signal came? */
+bool cairn_call_ends_by_stops(uint64_t number);
+
+/*
+ * A thread stands where PTRACE_INTERRUPT stopped it. Where that has ended its call, the kernel
+ * decides as if it restarted such calls: it does where no signal has a handler to run, with the
+ * arguments of before (a timeout begins anew), when the thread goes on. False: it is no such call,
+ * nothing is changed, or it cannot be told on this CPU (aarch64: the kernel has decided before the
+ * stop).
+ */
+bool cairn_call_mend(int tid);
+
+/* What makes the kernel decide so, for the register of the result. */
+enum { CAIRN_CALL_RESTART = 514 }; /* ERESTARTNOHAND (linux/errno.h of the kernel) */
+
 #endif /* CAIRN_PROC_CALL_ABI_H */

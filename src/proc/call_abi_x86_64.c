@@ -9,6 +9,10 @@
 
 #include "proc/call_abi.h"
 
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
 /* arch/x86/entry/syscalls/syscall_32.tbl: mmap is mmap2, for the old one has its arguments in
  * memory. */
 const struct cairn_call_abi cairn_call_abi = {
@@ -28,5 +32,41 @@ bool cairn_call_again(int tid)
         return false;
     regs.rax = regs.orig_rax;
     regs.rip -= INSN_BYTES;
+    return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0;
+}
+
+bool cairn_call_ends_by_stops(uint64_t number)
+{
+    switch (number) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_read: /* of a socket with SO_RCVTIMEO */
+    case SYS_readv:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool cairn_call_mend(int tid)
+{
+    struct user_regs_struct regs;
+    struct iovec io = {&regs, sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0 || io.iov_len != sizeof regs ||
+        (long long)regs.rax != -EINTR || !cairn_call_ends_by_stops(regs.orig_rax))
+        return false;
+    regs.rax = (unsigned long long)-CAIRN_CALL_RESTART;
     return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0;
 }

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "proc/call_abi.h"
 #include "proc/process.h"
 #include "proc/threads.h"
 
@@ -176,6 +177,7 @@ static void note_status(struct cairn_tracee *tracee, int status)
 {
     int event = status >> 16, signal_number = WSTOPSIG(status);
     tracee->held = event == PTRACE_EVENT_STOP && holds(signal_number);
+    tracee->interrupted = event == PTRACE_EVENT_STOP && !tracee->held;
     tracee->resume_with = event == 0 ? signal_number : 0;
 }
 
@@ -224,6 +226,8 @@ static int take_news(struct cairn_tracer *tracer, int tid)
 
 static bool go_on(const struct cairn_tracee *tracee)
 {
+    if (tracee->interrupted)
+        (void)cairn_call_mend(tracee->tid);
     return ptrace(tracee->held ? PTRACE_LISTEN : PTRACE_CONT, tracee->tid, NULL,
                   tracee->held ? 0L : (long)tracee->resume_with) == 0;
 }
@@ -351,6 +355,8 @@ static void detach(struct cairn_tracer *tracer, int tid)
     struct cairn_err err;
     int result = cairn_tracer_stop(tracer, tid, DETACH_TIMEOUT_MS, &err);
     const struct cairn_tracee *tracee = find_tracee(tracer, tid);
+    if (result == CAIRN_OK && tracee && tracee->interrupted)
+        (void)cairn_call_mend(tid);
     if (result == CAIRN_OK && tracee)
         ptrace(PTRACE_DETACH, tid, NULL, (long)tracee->resume_with);
     else if (result == CAIRN_E_LIMIT)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tracer: stops single threads of a process for a moment by ptrace(2), reads their registers, lets
- * them go on. PTRACE_SEIZE and PTRACE_INTERRUPT, so the program sees no signal of ours.
+ * them go on. PTRACE_SEIZE and PTRACE_INTERRUPT, so the program sees no signal of ours; system
+ * calls that a stop ends with EINTR go on (call_abi.h: cairn_call_mend).
  *
  *     new -> ( serve | stop -> regs -> resume )* -> free
  *
@@ -33,10 +34,11 @@ enum cairn_tracer_flag {
 /* One traced thread. */
 struct cairn_tracee {
     int tid;
-    int pid;         /* its process */
-    bool stopped;    /* by cairn_tracer_stop(), until resume */
-    bool held;       /* SIGSTOP or the like holds it: no CPU is used, nothing to sample */
-    int resume_with; /* signal that it gets when it goes on; 0: none */
+    int pid;          /* its process */
+    bool stopped;     /* by cairn_tracer_stop(), until resume */
+    bool held;        /* SIGSTOP or the like holds it: no CPU is used, nothing to sample */
+    bool interrupted; /* it stands where PTRACE_INTERRUPT stopped it, or at its birth */
+    int resume_with;  /* signal that it gets when it goes on; 0: none */
 };
 
 /* Seizes all threads of `pid`; they run on. CAIRN_E_MISSING: no such process. CAIRN_E_ACCESS: the

@@ -8,9 +8,9 @@
  *     links   | node | node | ...             4 bytes each, LINKS_A_NODE for each node on average;
  *                                             without more than these a block may seem to be a head
  *
- * Then nodes are taken in that order. One that no other has reached yet is a head until another
- * head reaches it; then it and its group belong to that one. Groups are joined as sets are
- * (union-find, with path halving), so that each node is followed once.
+ * Then nodes are taken in that order, and all that each one reaches with it: one that no earlier
+ * one has reached may be a head. Only a later one of these can reach it, so they are taken again
+ * from the last to the first: one that none of the others has reached by then is a head.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -31,8 +31,10 @@ struct grouping {
     size_t n_nodes, cap_nodes, n_begun;
     uint32_t *links;
     size_t n_links, cap_links, max_links;
-    uint32_t *heads; /* by node: another one of its group that is nearer to the head, or itself */
-    uint32_t *list;  /* nodes that are still to be followed */
+    uint32_t *heads;    /* by node: the one that it was reached from */
+    uint32_t *may_head; /* nodes that no earlier one reaches */
+    size_t n_may_head, cap_may_head;
+    uint32_t *list; /* nodes that are still to be followed */
     size_t n_list, cap_list;
     struct cairn_err *err;
 };
@@ -95,17 +97,9 @@ static int add_links(void *ctx, uint32_t self, struct cairn_span bytes)
     return CAIRN_OK;
 }
 
-static uint32_t head_of(struct grouping *g, uint32_t node)
+static int push(struct grouping *g, uint32_t node, uint32_t head)
 {
-    while (g->heads[node] != node) {
-        g->heads[node] = g->heads[g->heads[node]];
-        node = g->heads[node];
-    }
-    return node;
-}
-
-static int push(struct grouping *g, uint32_t node)
-{
+    g->heads[node] = head;
     if (cairn_grow((void **)&g->list, &g->cap_list, g->n_list + 1, sizeof *g->list) < 0)
         return cairn_fail_memory(g->err);
     g->list[g->n_list++] = node;
@@ -115,25 +109,16 @@ static int push(struct grouping *g, uint32_t node)
 static int follow(struct grouping *g, uint32_t node, uint32_t head)
 {
     size_t end = node + 1 < g->n_nodes ? g->nodes[node + 1].first : g->n_links;
-    for (size_t i = g->nodes[node].first; i < end; i++) {
-        uint32_t to = g->links[i];
-        int code = CAIRN_OK;
-        if (g->heads[to] == NONE) {
-            g->heads[to] = head;
-            code = push(g, to);
-        } else if (g->heads[to] == to && to != head) { /* it was a head until now */
-            g->heads[to] = head;
-        }
-        if (code < 0)
-            return code;
-    }
-    return CAIRN_OK;
+    int code = CAIRN_OK;
+    for (size_t i = g->nodes[node].first; code == CAIRN_OK && i < end; i++)
+        if (g->heads[g->links[i]] == NONE)
+            code = push(g, g->links[i], head);
+    return code;
 }
 
 static int flood_from(struct grouping *g, uint32_t head)
 {
-    g->heads[head] = head;
-    int code = push(g, head);
+    int code = push(g, head, head);
     while (code == CAIRN_OK && g->n_list)
         code = follow(g, g->list[--g->n_list], head);
     return code;
@@ -156,17 +141,35 @@ static int read_nodes(struct grouping *g)
     return code < 0 ? code : cairn_reach_scan_run(&scan, g->err);
 }
 
+static void forget_heads(struct grouping *g)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        g->heads[i] = NONE;
+}
+
+static int add_may_head(struct grouping *g, uint32_t node)
+{
+    if (cairn_grow((void **)&g->may_head, &g->cap_may_head, g->n_may_head + 1,
+                   sizeof *g->may_head) < 0)
+        return cairn_fail_memory(g->err);
+    g->may_head[g->n_may_head++] = node;
+    return flood_from(g, node);
+}
+
 static int find_heads(struct grouping *g)
 {
     int code = CAIRN_OK;
     g->heads = cairn_alloc(g->n_nodes + 1, sizeof *g->heads);
     if (!g->heads)
         return cairn_fail_memory(g->err);
-    for (size_t i = 0; i < g->n_nodes; i++)
-        g->heads[i] = NONE;
+    forget_heads(g);
     for (uint32_t i = 0; code == CAIRN_OK && i < g->n_nodes; i++)
         if (g->heads[i] == NONE)
-            code = flood_from(g, i);
+            code = add_may_head(g, i);
+    forget_heads(g);
+    for (size_t i = g->n_may_head; code == CAIRN_OK && i > 0; i--)
+        if (g->heads[g->may_head[i - 1]] == NONE)
+            code = flood_from(g, g->may_head[i - 1]);
     return code;
 }
 
@@ -180,10 +183,11 @@ int cairn_reach_group(struct cairn_reach *reach, const struct cairn_reach_memory
     for (uint32_t i = 0; code == CAIRN_OK && i < reach->blocks.n; i++)
         ret_heads[i] = NONE;
     for (uint32_t i = 0; code == CAIRN_OK && i < g.n_nodes; i++)
-        ret_heads[g.nodes[i].block] = g.nodes[head_of(&g, i)].block;
+        ret_heads[g.nodes[i].block] = g.nodes[g.heads[i]].block;
     cairn_free(g.nodes);
     cairn_free(g.links);
     cairn_free(g.heads);
+    cairn_free(g.may_head);
     cairn_free(g.list);
     return code;
 }

@@ -222,6 +222,13 @@ void cairn_reach_hold(struct cairn_reach *reach, uint64_t va)
         cairn_reach_raise(reach, index, CAIRN_REACH_HELD);
 }
 
+void cairn_reach_doubt(struct cairn_reach *reach, uint64_t va)
+{
+    size_t index;
+    if (cairn_reach_find(reach, va, &index))
+        cairn_reach_raise(reach, (uint32_t)index, CAIRN_REACH_POSSIBLY);
+}
+
 void cairn_reach_raise_doubtful(struct cairn_reach *reach)
 {
     for (uint32_t i = 0; i < reach->blocks.n; i++)

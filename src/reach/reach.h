@@ -77,6 +77,9 @@ void cairn_reach_word(struct cairn_reach *reach, uint64_t word);
 /* The block that `va` is in is held, wherever in it that is. */
 void cairn_reach_hold(struct cairn_reach *reach, uint64_t va);
 
+/* The block that begins at `va` is CAIRN_REACH_POSSIBLY at least. */
+void cairn_reach_doubt(struct cairn_reach *reach, uint64_t va);
+
 /* Follows pointers out of blocks until nothing new is reached. CAIRN_E_STOPPED: memory.read() did.
  * Roots may be added, and this called again: what is marked stays. */
 int cairn_reach_flood(struct cairn_reach *reach, const struct cairn_reach_memory *memory,
@@ -89,8 +92,8 @@ enum cairn_reach_mark cairn_reach_mark_of(const struct cairn_reach *reach, size_
 bool cairn_reach_find(const struct cairn_reach *reach, uint64_t va, size_t *ret_index);
 
 /*
- * The heads of the blocks with CAIRN_REACH_NONE: to a head no other one of them points, or only
- * what is reached from the head itself. `ret_heads` has room for all blocks: of each its head's
+ * The heads of the blocks with CAIRN_REACH_NONE: no pointers lead from one head to another, and
+ * from some head to each of the blocks. `ret_heads` has room for all blocks: of each its head's
  * number, its own if it is a head, UINT32_MAX if it is reached. Of a cycle that nothing else
  * points to, one block is the head.
  */

@@ -424,6 +424,13 @@ int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_col
     return code < 0 ? code : turn(&in, before_ns, all);
 }
 
+int cairn_perf_sampler_settle(struct cairn_perf_sampler *sampler, struct cairn_collect *collect)
+{
+    int code = cairn_perf_sampler_take(sampler, collect, false);
+    return code < 0 || !sampler->is_walked ? code
+                                           : cairn_walk_intake_forget(&sampler->walk, collect);
+}
+
 uint64_t cairn_perf_sampler_lost(const struct cairn_perf_sampler *sampler)
 {
     uint64_t n_counted = cairn_perf_lost(&sampler->events);

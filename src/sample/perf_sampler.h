@@ -54,6 +54,10 @@ void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero i
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                             bool all);
 
+/* Takes what is complete, and forgets all stacks: no number of a sample is kept any more.
+ * CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_perf_sampler_settle(struct cairn_perf_sampler *sampler, struct cairn_collect *collect);
+
 /* The stack of a sample, for whoever takes the records. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_sampler_stack(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                              const struct cairn_perf_record *record,

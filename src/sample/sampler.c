@@ -142,11 +142,16 @@ void cairn_sampler_free(struct cairn_sampler *s)
     cairn_child_drop(&s->child);
     cairn_buffer_done(&s->command);
     cairn_targets_close(&s->targets);
+    cairn_free(s->window.files);
     cairn_free(s);
 }
 
 size_t cairn_sampler_files(const struct cairn_sampler *s, const int **ret_fds)
 {
+    if (s->collect.profile) { /* it goes on: those of the last window */
+        *ret_fds = s->window.files;
+        return s->window.n_files;
+    }
     *ret_fds = s->collect.spaces.held.fds;
     return s->collect.spaces.held.n;
 }

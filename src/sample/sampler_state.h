@@ -22,6 +22,15 @@ struct cairn_sampler_outside {
     void *ctx;
 };
 
+/* Windows of the sampling (window.c). */
+struct cairn_sampler_window {
+    uint64_t start_ns;                  /* of the one that runs; 0: the first */
+    struct cairn_sample_quality before; /* of all windows until its start */
+    uint64_t n_missing, n_lost;         /* samples: missing at its start; reported as lost so far */
+    int *files;                         /* of the last one's modules, as cairn_sampler_files() */
+    size_t n_files, cap_files;
+};
+
 struct cairn_sampler {
     struct cairn_sampler_opts opts;
     int pid; /* the command, or the first process; 0: whole CPUs */
@@ -49,7 +58,8 @@ struct cairn_sampler {
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
     uint64_t start_all_ns, end_all_ns; /* CPU time of all processes, where all are sampled */
-    bool has_hinted;                   /* that an interpreter is in a process, or none */
+    struct cairn_sampler_window window;
+    bool has_hinted; /* that an interpreter is in a process, or none */
 };
 
 /* Opens the method that was asked for, or the first that is allowed: it is `s->method` then. */
@@ -62,7 +72,15 @@ void cairn_sampler_hint_guests(struct cairn_sampler *s);
 /* What the capture was worth, as far as `ret_quality->size` goes. */
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality);
 
-/* The same, the command and the kernel as comments of the profile. CAIRN_E_NOMEM. */
+/* Copies as much of a quality as `ret_quality->size` says. */
+void cairn_sampler_copy_quality(const struct cairn_sample_quality *quality,
+                                struct cairn_sample_quality *ret_quality);
+
+/* The quality, the command and the kernel as comments of the profile. CAIRN_E_NOMEM. */
+int cairn_sampler_note(const struct cairn_sampler *s, struct cairn_profile *profile,
+                       const struct cairn_sample_quality *quality);
+
+/* The same for the end of the sampling, in the collected profile. CAIRN_E_NOMEM. */
 int cairn_sampler_add_notes(struct cairn_sampler *s);
 
 /* As cairn_sampler_new(), for the room trace/: no samples are taken; the programs at system calls

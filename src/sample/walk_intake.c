@@ -446,6 +446,12 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     return code;
 }
 
+int cairn_walk_intake_forget(struct cairn_walk_intake *intake, struct cairn_collect *collect)
+{
+    struct counting counting = {intake, collect, false};
+    return forget(&counting);
+}
+
 int cairn_walk_intake_relieve(struct cairn_walk_intake *intake)
 {
     return intake->is_traced && cairn_trace_programs_are_crowded(cairn_walker_trace(intake->walker))

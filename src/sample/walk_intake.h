@@ -87,6 +87,9 @@ int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end);
 
+/* Adds up all, and forgets all stacks at once: they come again. Not where stacks are kept. */
+int cairn_walk_intake_forget(struct cairn_walk_intake *intake, struct cairn_collect *collect);
+
 /* Has a trace's sums taken at once where the kernel would soon have no space for others. */
 int cairn_walk_intake_relieve(struct cairn_walk_intake *intake);
 

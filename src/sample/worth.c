@@ -75,25 +75,30 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .frequency_hz = s->opts.frequency_hz,
     };
     measure_walk(s, &quality);
-    size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
-    memcpy((char *)ret_quality + sizeof size, (const char *)&quality + sizeof size,
+    cairn_sampler_copy_quality(&quality, ret_quality);
+}
+
+void cairn_sampler_copy_quality(const struct cairn_sample_quality *quality,
+                                struct cairn_sample_quality *ret_quality)
+{
+    size_t size = ret_quality->size < sizeof *quality ? ret_quality->size : sizeof *quality;
+    memcpy((char *)ret_quality + sizeof size, (const char *)quality + sizeof size,
            size > sizeof size ? size - sizeof size : 0);
 }
 
 /* By how much the samples' times are later than CLOCK_MONOTONIC. */
-static int add_clock(struct cairn_sampler *s)
+static int add_clock(const struct cairn_sampler *s, struct cairn_profile *p)
 {
     char text[64];
     if (!s->collect.has_times)
         return CAIRN_OK;
     snprintf(text, sizeof text, "%" PRIu64 " ns", s->collect.to_real_ns);
-    return cairn_profile_add_note(s->collect.profile, CAIRN_NOTE_CLOCK, text);
+    return cairn_profile_add_note(p, CAIRN_NOTE_CLOCK, text);
 }
 
-int cairn_sampler_add_notes(struct cairn_sampler *s)
+int cairn_sampler_note(const struct cairn_sampler *s, struct cairn_profile *p,
+                       const struct cairn_sample_quality *quality)
 {
-    struct cairn_sample_quality quality = {.size = sizeof quality};
-    struct cairn_profile *p = s->collect.profile;
     char line[QUALITY_BYTES];
     int code = CAIRN_OK;
     if (s->command.size)
@@ -101,10 +106,16 @@ int cairn_sampler_add_notes(struct cairn_sampler *s)
     if (code == CAIRN_OK && s->collect.kernel_module)
         code = cairn_profile_add_note(p, CAIRN_NOTE_KERNEL, s->collect.kernel.release);
     if (code == CAIRN_OK)
-        code = add_clock(s);
+        code = add_clock(s, p);
+    cairn_sample_quality_text(quality, p, line, sizeof line);
+    return code == CAIRN_OK ? cairn_profile_add_note(p, CAIRN_NOTE_QUALITY, line) : code;
+}
+
+int cairn_sampler_add_notes(struct cairn_sampler *s)
+{
+    struct cairn_sample_quality quality = {.size = sizeof quality};
     log_copies(s);
     log_lost_times(s);
     cairn_sampler_measure(s, &quality);
-    cairn_sample_quality_text(&quality, p, line, sizeof line);
-    return code == CAIRN_OK ? cairn_profile_add_note(p, CAIRN_NOTE_QUALITY, line) : code;
+    return cairn_sampler_note(s, s->collect.profile, &quality);
 }

@@ -97,6 +97,7 @@ static bool read_state(const struct cairn_map *map, struct cairn_buffer *ret_byt
 {
     struct cairn_err err;
     int fd;
+    cairn_buffer_done(ret_bytes);
     if (cairn_foreign_open_path(map->path, &fd, NULL) < 0)
         return false;
     int code = cairn_heap_read_state(fd, map->path, true, ret_bytes, &err);
@@ -120,7 +121,7 @@ static bool find_state(const struct cairn_heap_core *core, struct cairn_buffer *
                 return true;
         }
     }
-    cairn_buffer_clear(ret_bytes);
+    cairn_buffer_done(ret_bytes);
     return false;
 }
 

@@ -10,6 +10,7 @@
 #include "arena/arena.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/table.h"
 #include "formats/heap_make.h"
 #include "watch/core.h"
@@ -156,6 +157,10 @@ static int list(struct listing *l, struct cairn_buffer *ret_bytes, struct cairn_
         return code;
     l->core->break_start = walk.main_low;
     l->core->break_end = walk.main_high;
+    if (walk.is_ring_cut)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "the program has overwritten the list of its malloc's arenas: they were found by "
+                  "the heads of their heaps, and one without such a head is missing");
     add_blocks(l, &walk);
     code = l->failed ? cairn_fail_memory(err) : cairn_heap_make_end(&l->make, ret_bytes, err);
     if (code == CAIRN_OK)

@@ -21,6 +21,7 @@
 enum {
     QUIET = 3,           /* passes in a row */
     QUIET_RESTLESS = 10, /* where a pass was wrong before */
+    PASSES_LEAST = 2,    /* where doubtful pointers lead to blocks */
     PASSES_MAX = 48,
     PAUSE_MS = 350,
     PAUSE_RESTLESS_MS = 100,
@@ -55,7 +56,8 @@ static bool pass_until_quiet(struct cairn_lost_search *s, int *ret_code, struct 
 {
     enum cairn_lost_stop stop = CAIRN_LOST_STOP_RUNNING;
     size_t quiet = 0, wrong = 0;
-    while (s->suspects.n && s->n_passes < PASSES_MAX) {
+    while ((s->n_lost || (s->suspects.n && s->n_passes < PASSES_LEAST)) &&
+           s->n_passes < PASSES_MAX) {
         size_t before = s->n_gone + s->n_saved;
         pause_for(wrong ? PAUSE_RESTLESS_MS : PAUSE_MS);
         *ret_code = cairn_lost_pass_next(s, stop, err);
@@ -70,7 +72,7 @@ static bool pass_until_quiet(struct cairn_lost_search *s, int *ret_code, struct 
             return true;
         stop = CAIRN_LOST_STOP_ANY;
     }
-    return s->suspects.n == 0;
+    return s->n_lost == 0;
 }
 
 /* Stops all threads, those that are born meanwhile too. One that is ending may stay in the list:

@@ -15,11 +15,11 @@ struct listing {
     struct cairn_lost_search *search;
     struct cairn_reach *reach; /* gets the suspects, or all blocks in the first pass */
     const struct cairn_heap_view *view;
-    uint32_t stack;  /* the last one that was asked for: */
-    bool is_ignored; /* is it of blocks that are no leaks? */
-    size_t next;     /* suspect of the pass before */
-    size_t n_kept;
-    uint32_t n_all; /* blocks of `reach` that were gone through */
+    uint32_t stack;        /* the last one that was asked for: */
+    bool is_ignored;       /* is it of blocks that are no leaks? */
+    size_t next;           /* suspect of the pass before */
+    size_t n_kept, n_lost; /* suspects that live, and those of them that are not doubtful */
+    uint32_t n_all;        /* blocks of `reach` that were gone through */
     struct cairn_err *err;
     int code;
 };
@@ -253,14 +253,16 @@ static void judge_block(void *ctx, const struct cairn_heap_block *block)
 {
     struct listing *l = ctx;
     struct cairn_lost_search *s = l->search;
-    const struct cairn_lost_suspect suspect = {block->va, block->size, block->stack, block->epoch};
     size_t index;
     if (l->code < 0 || !cairn_reach_find(l->reach, block->va, &index))
         return;
     enum cairn_reach_mark mark = cairn_reach_mark_of(l->reach, index);
-    if (mark != CAIRN_REACH_HELD)
-        l->code = cairn_lost_suspects_add(mark == CAIRN_REACH_NONE ? &s->suspects : &s->doubtful,
-                                          &suspect);
+    const struct cairn_lost_suspect suspect = {block->va, block->size, block->stack, block->epoch,
+                                               mark == CAIRN_REACH_POSSIBLY};
+    if (mark == CAIRN_REACH_HELD)
+        return;
+    s->n_lost += !suspect.is_doubtful;
+    l->code = cairn_lost_suspects_add(&s->suspects, &suspect);
 }
 
 static int each_block(struct listing *l, struct cairn_heap *heap, cairn_heap_block_fn each)
@@ -322,28 +324,30 @@ static void list_block(void *ctx, const struct cairn_heap_block *block)
     if (l->code < 0 || l->next >= suspects->n ||
         !cairn_lost_is_same(&suspects->items[l->next], block))
         return;
+    l->n_lost += !suspects->items[l->next].is_doubtful;
     suspects->items[l->n_kept++] = suspects->items[l->next++];
     l->code = cairn_reach_add(l->reach, block->va, block->size, l->err);
 }
 
-/* Those that the pass did not reach stay. */
-static int keep_suspects(struct cairn_lost_search *s, struct cairn_err *err)
+/* Those that the pass did not find held stay. */
+static void keep_suspects(struct cairn_lost_search *s)
 {
-    size_t n_kept = 0;
+    size_t n_kept = 0, n_lost = 0;
     for (size_t i = 0; i < s->suspects.n; i++) {
+        struct cairn_lost_suspect suspect = s->suspects.items[i];
         size_t index;
         enum cairn_reach_mark mark = CAIRN_REACH_HELD;
-        if (cairn_reach_find(s->reach, s->suspects.items[i].va, &index))
+        if (cairn_reach_find(s->reach, suspect.va, &index))
             mark = cairn_reach_mark_of(s->reach, index);
-        if (mark == CAIRN_REACH_POSSIBLY &&
-            cairn_lost_suspects_add(&s->doubtful, &s->suspects.items[i]) < 0)
-            return cairn_fail_memory(err);
-        if (mark == CAIRN_REACH_NONE)
-            s->suspects.items[n_kept++] = s->suspects.items[i];
+        if (mark == CAIRN_REACH_HELD)
+            continue;
+        suspect.is_doubtful |= mark == CAIRN_REACH_POSSIBLY;
+        n_lost += !suspect.is_doubtful;
+        s->suspects.items[n_kept++] = suspect;
     }
-    s->n_saved += s->suspects.n - n_kept;
+    s->n_saved += s->n_lost - n_lost;
+    s->n_lost = n_lost;
     s->suspects.n = n_kept;
-    return CAIRN_OK;
 }
 
 int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
@@ -365,8 +369,14 @@ int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop 
         code = cairn_reach_seal(search->reach, err);
     if (code < 0)
         return code;
-    search->n_gone += search->suspects.n - l.n_kept;
+    search->n_gone += search->n_lost - l.n_lost;
+    search->n_lost = l.n_lost;
     search->suspects.n = l.n_kept;
+    for (size_t i = 0; i < search->suspects.n; i++)
+        if (search->suspects.items[i].is_doubtful)
+            cairn_reach_doubt(search->reach, search->suspects.items[i].va);
     code = look(search, &search->blocks, true, stop, err);
-    return code < 0 ? code : keep_suspects(search, err);
+    if (code == CAIRN_OK)
+        keep_suspects(search);
+    return code;
 }

@@ -6,7 +6,9 @@
  *     each later one   state ─► suspects   ─► roots, all other blocks ─► flood ─► fewer suspects
  *
  * While the process runs, a pointer may move from memory that is not read yet to memory that was
- * read: then the pass misses it. What is lost stays so; what is not is found by a later pass.
+ * read: then the pass misses it. What is lost stays so; what is not is found by a later pass. A
+ * block that doubtful pointers alone led to is a suspect too, and stays doubtful until a pass finds
+ * it held.
  */
 #ifndef CAIRN_WATCH_LOST_PASS_H
 #define CAIRN_WATCH_LOST_PASS_H
@@ -20,6 +22,7 @@
 struct cairn_lost_suspect {
     uint64_t va, size;
     uint32_t stack, epoch;
+    bool is_doubtful; /* a doubtful pointer led to it */
 };
 
 struct cairn_lost_suspects {
@@ -37,7 +40,9 @@ struct cairn_lost_search {
     struct cairn_lost_kernel kernel;
     struct cairn_reach_blocks blocks; /* of the last pass: all of them */
     struct cairn_reach *reach; /* of the last pass: the suspects of the pass before, or all */
-    struct cairn_lost_suspects suspects, doubtful;
+    struct cairn_lost_suspects suspects;
+    struct cairn_lost_suspects doubtful; /* of the rows: those among the suspects */
+    size_t n_lost;                       /* suspects that are not doubtful */
     struct cairn_lost_ignored {
         uint64_t *vas;
         size_t n, cap;
@@ -45,7 +50,7 @@ struct cairn_lost_search {
     bool has_rounded; /* sizes of blocks may be those that malloc made of what was asked for */
     bool has_gaps;    /* the table may lack blocks: memory between blocks may hold pointers */
     uint64_t n_blocks, bytes;         /* of the first pass */
-    size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */
+    size_t n_passes, n_gone, n_saved; /* of those n_lost: that were freed, or found after all */
 };
 
 /* Is it that block still, as far as can be told? */

@@ -231,6 +231,19 @@ static void add_all(struct rows *rows, const struct cairn_lost_suspects *suspect
             add_block(rows, &suspects->items[i]);
 }
 
+/* Doubtful ones get a list of their own. */
+static int part_doubtful(struct cairn_lost_search *s, struct cairn_err *err)
+{
+    size_t n_lost = 0;
+    for (size_t i = 0; i < s->suspects.n; i++)
+        if (!s->suspects.items[i].is_doubtful)
+            s->suspects.items[n_lost++] = s->suspects.items[i];
+        else if (cairn_lost_suspects_add(&s->doubtful, &s->suspects.items[i]) < 0)
+            return cairn_fail_memory(err);
+    s->suspects.n = n_lost;
+    return CAIRN_OK;
+}
+
 static int make(struct rows *rows, struct cairn_lost_search *s, bool is_sure,
                 struct cairn_heap_lost *lost)
 {
@@ -265,6 +278,8 @@ int cairn_lost_rows(struct cairn_lost_search *search, const struct cairn_heap_fi
     rows.state = &lost->heap->states[0];
     rows.profile = lost->profile;
     code = cairn_heap_select_epochs(rows.state, &all, &rows.select, err);
+    if (code == CAIRN_OK)
+        code = part_doubtful(search, err);
     if (code == CAIRN_OK)
         code = drop_dead(&rows, &search->doubtful);
     if (code == CAIRN_OK)

@@ -346,5 +346,17 @@ echo "1000 10 py::f:/x.py" >/tmp/perf-$target.map
 "$CAIRN" doctor --json $target >out.json 2>err || fail "doctor of Python with a map" err
 rm -f /tmp/perf-$target.map
 begins "Python with a map" "$(ask process.perf_map out.json)" "yes Python in /usr/bin/python3"
+
+# The tracker into a process that runs.
+if [ "$(uname -m)" = x86_64 ]; then
+    before=$(md5sum <"/proc/$target/maps")
+    begins "attach to Python" "$(ask process.attach out.json)" "yes 11 functions, "
+    same "attach to Python: its mappings" "$(md5sum <"/proc/$target/maps")" "$before"
+    "$CAIRN" heap attach $target >attached 2>err || fail "attach" err
+    "$CAIRN" doctor --json $target >out.json 2>err || fail "doctor of a tracked process" err
+    begins "a tracked process" "$(ask process.attach out.json)" "fact it is tracked"
+else
+    begins "attach" "$(ask process.attach out.json)" "no "
+fi
 kill $target
 finish "$n_checks checks of cairn doctor hold"

@@ -75,6 +75,24 @@ same "a gate of the last look" $? 3
 has log "10.0 kB in 10 blocks lost" "every second"
 has log "the process ran on" "every second"
 
+# At a signal to cairn, of which the program gets nothing; without one nothing is known.
+rm -f out
+"$CAIRN" heap run --lost=USR1 --fail-over 1k -f -o run.heap ./ends 9 >out 2>log &
+cairn=$!
+for _ in $(seq 200); do grep -q ready out 2>/dev/null && break; sleep 0.02; done
+hasnt log "blocks lost" "before the signal"
+sleep 1.1 # so old is what is judged
+kill -USR1 $cairn
+for _ in $(seq 200); do grep -q "the process ran on" log && break; sleep 0.05; done
+has log "10.0 kB in 10 blocks lost" "at a signal"
+wait $cairn
+same "a gate of the last signal" $? 3
+same "the looks at signals" "$(grep -c "the process ran on" log)" 1
+hasnt out "got a signal" "a signal that is for cairn"
+"$CAIRN" heap run --lost=SIGHUP --fail-over 1k -f -o run.heap true >out 2>log
+same "a gate without its signal" $? 1
+has log "what is lost is not known" "a gate without its signal"
+
 # Its main thread ends, and another one loses a block later: nobody may say that nothing was lost.
 cat >early.c <<'PROGRAM'
 #include <pthread.h>
@@ -102,6 +120,7 @@ has log "what is lost is not known" "a main thread that ends first"
 
 "$CAIRN" heap run --lost=often ./ends >out 2>log
 same "a wrong time" $? 2
+has log "expected at-exit, seconds, USR1, USR2 or HUP" "a wrong time"
 "$CAIRN" heap run --lost --baseline run.heap ./ends >out 2>log
 same "two gates" $? 2
 "$CAIRN" heap run --lost ./no-such-program >out 2>log

@@ -155,14 +155,14 @@ def same(what, got, wanted):
         fail(f"{what}: {got}, expected {wanted}")
 
 
-def start_program():
-    run = subprocess.Popen([CAIRN, "heap", "run", "--force", "-o", "top.heap", "--", "./program", "wait"],
-                           stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def start_program(words=("./program", "wait"), function=b"keep"):
+    run = subprocess.Popen([CAIRN, "heap", "run", "--force", "-o", "top.heap", "--", *words],
+                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     children.append(run)
     for _ in range(100):
-        pids = subprocess.run(["pgrep", "-P", str(run.pid), "-x", "program"], text=True,
+        pids = subprocess.run(["pgrep", "-P", str(run.pid), "-x", os.path.basename(words[0])], text=True,
                               stdout=subprocess.PIPE).stdout.split()
-        if pids and b"keep" in subprocess.run([CAIRN, "heap", "leaks", pids[0]],
+        if pids and function in subprocess.run([CAIRN, "heap", "leaks", pids[0]],
                                               stdout=subprocess.PIPE,
                                               stderr=subprocess.DEVNULL).stdout:
             return run, pids[0]
@@ -208,6 +208,25 @@ def use_keys(run, pid):
     return top
 
 
+def show_lost():
+    """What is lost beside what lives; the thread that looks ends with the screen."""
+    subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-pthread", "-o", "ends",
+                    os.path.join(os.environ["SRC"], "tests/e2e/heap_exit.c")], check=True)
+    run, pid = start_program(("./ends", "60"), b"lose")
+    top = Top("--every", "0.3", "--lost", "--sort", "lost", pid)
+    top.wait(r"LIVE +\*LOST +BLOCKS", "the column")
+    top.wait(r"(nothing is claimed to be )?lost.*(ago|read)", "a look at what is lost")
+    if not any("nothing is claimed" in line for line in top.screen.lines()):
+        top.wait(r"^\d+ stacks   lost 11\.5 kB in 11 blocks, \d s ago", "the sum of what is lost")
+        top.wait(r"10\.0 kB +10\.0 kB +10 .*  lose \(heap_exit\.c", "what is lost of a stack")
+        same("by lost bytes", top.order("lose", "ignore"), ["lose", "ignore"])
+    top.press("lo")
+    top.wait(r"\*LOST", "the order is said")
+    top.end("q", "q while it looks")
+    run.terminate()
+    run.wait()
+
+
 def main():
     if not os.path.exists(os.path.join(os.path.dirname(CAIRN), "libcairn-heap.so")):
         print("skipped: there is no libcairn-heap.so")
@@ -218,6 +237,8 @@ def main():
     done = subprocess.run([CAIRN, "heap", "top", "1"], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     same("without a terminal", (done.returncode, "needs a terminal" in done.stderr), (1, True))
+    done = subprocess.run([CAIRN, "heap", "top", "--sort", "lost", "1"], text=True, stderr=subprocess.PIPE)
+    same("lost is not asked for", (done.returncode, "with --lost only" in done.stderr), (2, True))
     run, pid = start_program()
     top = use_keys(run, pid)
     if any("built without ncurses" in line for line in top.screen.lines()):
@@ -241,6 +262,7 @@ def main():
     same("a terminal that is gone", top.child.wait(10) in (0, -signal.SIGHUP), True)
     run.stdin.close()
     run.wait()
+    show_lost()
     print(f"cairn heap top: {n_checks} checks")
 
 

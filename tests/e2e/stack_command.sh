@@ -88,7 +88,7 @@ stack out --method=ptrace --user-only "$pid"
 same "threads held" "$(grep -c '\[ptrace: held [0-9.]* us\]$' out)" 50
 same "whole stacks by ptrace" "$(grep -c ' held_outer  ' out)" 50
 has out.err "50 of 50 threads were stopped" "the stops are told"
-has out.err "EINTR" "what a stop can do is told"
+[ "$(uname -m)" = x86_64 ] || has out.err "EINTR" "what a stop can do is told"
 stack out --consistent "$pid"
 same "whole stacks of one moment" "$(grep -c ' held_outer  ' out)" 50
 same "traced afterwards" "$(grep -l 'TracerPid:.[1-9]' /proc/"$pid"/task/*/status | wc -l)" 0
@@ -211,8 +211,13 @@ start eintr ./prog eintr
 sleep 0.3
 # shellcheck disable=SC2046
 stack out --method=ptrace $(grep -x '[0-9]*' eintr)
-sleep 0.5
-[ "$(grep -c ': EINTR' eintr)" -gt 0 ] || fail "a stop ended no call" eintr
+if [ "$(uname -m)" = x86_64 ]; then
+    sleep 4
+    same "calls that went on after a stop" "$(grep -c ': waited' eintr)" 4
+else
+    sleep 0.5
+    [ "$(grep -c ': EINTR' eintr)" -gt 0 ] || fail "a stop ended no call" eintr
+fi
 
 # The frame between a signal's handler and what it interrupted: nobody has called it, and its address
 # is exact. One byte early lies another function, or none.

@@ -3,6 +3,8 @@
  * stack_eintr: a process for each system call that a stop by ptrace(2) may end with EINTR, and for
  * some that go on. Prints "NAME PID" of each, then a line for each line it reads:
  * "NAME blocked", or "NAME RESULT ERRNO" of a call that came back.
+ *
+ * stack_eintr interrupt PID...: stops each for a moment, as a tracer does that mends nothing.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -14,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -152,9 +155,26 @@ static void tell(unsigned i)
         printf("%s blocked\n", calls[i].name);
 }
 
-int main(void)
+static int interrupt(int pid)
+{
+    int status;
+    return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 &&
+                   ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0 &&
+                   waitpid(pid, &status, __WALL) == pid &&
+                   ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0
+               ? 0
+               : 1;
+}
+
+int main(int argc, char **argv)
 {
     char line[64];
+    int failed = 0;
+    if (argc > 1) {
+        for (int i = 2; i < argc; i++)
+            failed |= interrupt(atoi(argv[i]));
+        return failed;
+    }
     epoll_fd = epoll_create1(0);
     event_fd = eventfd(0, 0);
     if (epoll_fd < 0 || event_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < ledger.n_rows; i++)
         if (strnlen(ledger.rows[i].name, CAIRN_LEDGER_NAME) == CAIRN_LEDGER_NAME)
             __builtin_trap();
-    (void)cairn_divert_set(&target, NULL, &ledger, true, &counts, NULL);
-    (void)cairn_divert_set(&target, NULL, &ledger, false, &counts, NULL);
+    (void)cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_ALL, &counts, NULL);
+    (void)cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_NONE, &counts, NULL);
     return counts.n_done > ledger.n_rows;
 }

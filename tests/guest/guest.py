@@ -172,7 +172,9 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     folders = [build, build / "tests/e2e/unwind", sysroot / "usr/lib" / triple, sysroot / "lib" / triple,
                pathlib.Path("/usr") / triple / "lib", sysroot / "lib64"]
-    files, lines = {}, []
+    # glibc loads that where a thread ends by pthread_exit(3).
+    files = {f"lib/{path.name}": path for folder in folders for path in folder.glob("libgcc_s.so.1")}
+    lines = []
     for words in sys.argv[5:]:
         program, *args = words.lstrip("+&").split(",")
         path = build / program

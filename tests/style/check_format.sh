@@ -12,15 +12,16 @@ for folder in src cli include bindings tests bench demo examples; do
 done
 if command -v clang-format >/dev/null; then
     # shellcheck disable=SC2086 # a list
-    find $c_folders -name '*.[ch]' \
-        -exec clang-format --dry-run -Werror {} + || failed=1
+    find $c_folders -name '*.[ch]' -print0 |
+        xargs -0 -n 100 -P "$(nproc)" clang-format --dry-run -Werror || failed=1
 else
     echo "clang-format is missing"
     failed=1
 fi
 if command -v shellcheck >/dev/null; then
     find . \( -path './build*' -o -path './bench/work' -o -path ./.git \) -prune -o \
-        -type f \( -name '*.sh' -o -name run \) -exec shellcheck -x {} + || failed=1
+        -type f \( -name '*.sh' -o -name run \) -print0 |
+        xargs -0 -n 20 -P "$(nproc)" shellcheck -x || failed=1
 else
     echo "shellcheck is missing"
     failed=1

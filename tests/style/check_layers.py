@@ -48,11 +48,11 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "sample": ("base rt elf proc code profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile stream bpf", "the threads of a process or core file, once"),
-    "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
-    "embed": ("base rt hook unwind", "hooks in the own process"),
+    "embed": ("base rt code hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
+    "attach": ("base elf proc hook plans arena heap", "own threads in a running process"),
+    "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot attach", "what this machine allows, and why not more"),
     "watch": ("base rt elf proc profile formats arena reach symbol unwind target bpf snapshot", "heaps, read from outside"),
-    "attach": ("base elf proc hook arena heap", "own threads in a running process"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }

@@ -52,6 +52,7 @@ static void each_live_block_is_found_and_no_other(void **state)
     assert_all_live();
     assert_int_equal(walk.unread_bytes, 0);
     assert_int_equal(walk.n_arenas, 2);
+    assert_false(walk.is_ring_cut);
     assert_int_equal(walk.n_caches, 1);
     assert_int_equal(walk.n_cached, 3);
 }
@@ -137,6 +138,24 @@ static void a_ring_that_loops_ends(void **state)
     test_arena_put(&t, arena + 0x870, arena);
     assert_ok(test_arena_walk(&t, &walk, &err), err);
     assert_all_live();
+}
+
+/* What stands in the link: nothing, text, an unmapped place, places in blocks. */
+static void a_ring_that_was_overwritten_hides_no_arena(void **state)
+{
+    (void)state;
+    const uint64_t links[] = {0, UINT64_C(0x4141414141414141), 0x7ffffc000030,
+                              in(TEST_ARENA_MAPPED, 0x1010), in(TEST_ARENA_BREAK, 0x340)};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        memset(&t, 0, sizeof t);
+        test_arena_make(&t, false);
+        test_arena_put(&t, in(TEST_ARENA_DATA, TEST_ARENA_MAIN + 0x870), links[i]);
+        cairn_arena_walk_done(&walk);
+        assert_ok(test_arena_walk(&t, &walk, &err), err);
+        assert_all_live();
+        assert_true(walk.is_ring_cut);
+        assert_true(walk.unread_bytes <= walk.heap_bytes);
+    }
 }
 
 static void an_arena_at_another_place_is_told_in_bytes(void **state)
@@ -241,6 +260,7 @@ int main(void)
         CASE(a_top_that_moves_down_at_any_time_leaves_the_sums_sound),
         CASE(what_is_missing_of_mapped_chunks_is_told),
         CASE(a_ring_that_loops_ends),
+        CASE(a_ring_that_was_overwritten_hides_no_arena),
         CASE(an_arena_at_another_place_is_told_in_bytes),
         CASE(a_heap_that_belongs_to_no_arena_is_told_in_bytes),
         CASE(a_cache_that_loops_ends),

@@ -72,12 +72,14 @@ static void a_function_leads_to_us_and_is_as_before(void **state)
     const struct cairn_ledger ledger = make_ledger();
     struct cairn_divert_counts counts;
     struct cairn_err err;
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, true, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_ALL, &counts, &err),
+                     CAIRN_OK);
     assert_int_equal(counts.n_done, 1);
     assert_true(cairn_divert_leads_to_us(&target, &ledger.rows[0]));
     must_hold(&target, WORD_VA, ledger.rows[0].word_after, sizeof word);
     must_hold(&target, PAD_VA, ledger.rows[0].pad_after, sizeof pad);
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, false, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_NONE, &counts, &err),
+                     CAIRN_OK);
     assert_int_equal(counts.n_done, 1);
     must_hold(&target, WORD_VA, word, sizeof word);
     must_hold(&target, PAD_VA, pad, sizeof pad);
@@ -93,9 +95,11 @@ static void bytes_beside_ours_stay_as_they_are(void **state)
     struct cairn_err err;
     const uint8_t beside = 0x77;
     uint8_t wanted[sizeof word];
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, true, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_ALL, &counts, &err),
+                     CAIRN_OK);
     assert_int_equal(cairn_target_write(&target, WORD_VA + 6, &beside, 1, &err), CAIRN_OK);
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, false, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_NONE, &counts, &err),
+                     CAIRN_OK);
     memcpy(wanted, word, sizeof word);
     wanted[6] = beside;
     must_hold(&target, WORD_VA, wanted, sizeof word);
@@ -110,9 +114,11 @@ static void what_another_tool_wrote_is_left_alone(void **state)
     struct cairn_divert_counts counts;
     struct cairn_err err;
     static const uint8_t other[2] = {0xeb, 0x60};
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, true, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_ALL, &counts, &err),
+                     CAIRN_OK);
     assert_int_equal(cairn_target_write(&target, WORD_VA, other, sizeof other, &err), CAIRN_OK);
-    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, false, &counts, &err), CAIRN_OK);
+    assert_int_equal(cairn_divert_set(&target, NULL, &ledger, CAIRN_DIVERT_NONE, &counts, &err),
+                     CAIRN_OK);
     assert_int_equal(counts.n_foreign, 1);
     assert_int_equal(counts.n_done, 0);
     must_hold(&target, WORD_VA, other, sizeof other);

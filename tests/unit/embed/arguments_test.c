@@ -35,7 +35,7 @@ static int try_at(void *function)
 
 static bool is_written_here(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
     return true;
 #else
     return false;
@@ -113,14 +113,18 @@ static char *map_end(const uint8_t *bytes, size_t n, int kind)
 
 static void functions_at_the_end_of_a_mapping_are_refused_or_fit(void **state)
 {
-    static const uint8_t cut[] = {0x48, 0x8b}, bad[] = {0x06, 0x06, 0x06, 0x06, 0x06, 0x06},
-                         whole[] = {0xb8, 7, 0, 0, 0, 0xc3};
     (void)state;
     if (!is_written_here())
         return;
+#if defined(__x86_64__)
+    static const uint8_t cut[] = {0x48, 0x8b}, whole[] = {0xb8, 7, 0, 0, 0, 0xc3},
+                         bad[] = {0x06, 0x06, 0x06, 0x06, 0x06, 0x06};
     assert_int_equal(try_at(map_end(cut, sizeof cut, MAP_PRIVATE)), CAIRN_E_SUPPORT);
     assert_non_null(strstr(err.msg, "end inside an instruction"));
     assert_non_null(strstr(err.msg, "memfd:code"));
+#else
+    static const uint8_t whole[] = {0xe0, 0, 0x80, 0x52, 0xc0, 3, 0x5f, 0xd6}, bad[4] = {0};
+#endif
     assert_int_equal(try_at(map_end(bad, sizeof bad, MAP_PRIVATE)), CAIRN_E_SUPPORT);
     assert_non_null(strstr(err.msg, "no instruction"));
     assert_int_equal(try_at(map_end(whole, sizeof whole, MAP_SHARED)), CAIRN_E_SUPPORT);

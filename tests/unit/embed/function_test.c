@@ -22,9 +22,13 @@ enum { TOGGLE_NS = 1000000000 /* at most, for one function */ };
 
 typedef long function_fn(long);
 
+/* Hidden: each is addressed by itself, for the assembler makes no GOT entries of local names. */
+#define OF_ASSEMBLY __attribute__((visibility("hidden")))
+OF_ASSEMBLY long embed_one(long), embed_pad(long), embed_pun(long), embed_late(long),
+    embed_loop(long);
+#if defined(__x86_64__)
 /* One for each way: of 5 bytes and more; shorter, in front of padding; with the next instructions'
  * bytes as a target. */
-long embed_one(long), embed_pad(long), embed_pun(long), embed_late(long), embed_loop(long);
 __asm__(".text\n"
         ".balign 64\nembed_one: lea 0x11111111(%rdi), %rax\n add $1, %rax\n ret\n"
         ".balign 64\nembed_pad: mov %rdi, %rax\n add $0x11111112, %rax\n ret\n"
@@ -34,6 +38,36 @@ __asm__(".text\n"
         ".balign 64\nembed_late: mov %rdi, %rax\n add $0x11111112, %rax\n ret\n"
         ".balign 64\nembed_loop: dec %rdi\n jne embed_loop\n mov %rdi, %rax\n ret\n"
         ".balign 64\n");
+enum { JUMP_BYTES = 5 };
+
+static void make_jump(uint8_t jump[JUMP_BYTES], const uint8_t *from, const uint8_t *to)
+{
+    const int32_t distance = (int32_t)(to - (from + JUMP_BYTES));
+    jump[0] = 0xe9;
+    memcpy(jump + 1, &distance, sizeof distance);
+}
+#else
+/* The branch is over: a plain instruction; one that knows where it stands; one behind a hint that
+ * signs, as -mbranch-protection=standard has; one behind a landing pad. */
+__asm__(".text\n"
+        ".balign 64\nembed_one: movz x1, #0x1112\n movk x1, #0x1111, lsl #16\n"
+        " add x0, x0, x1\n ret\n"
+        ".balign 64\nembed_pad: ldr w1, 1f\n add x0, x0, x1\n ret\n1: .word 0x11111112\n"
+        ".balign 64\nembed_pun: hint #25\n stp x29, x30, [sp, #-16]!\n"
+        " movz x1, #0x1112\n movk x1, #0x1111, lsl #16\n add x0, x0, x1\n"
+        " ldp x29, x30, [sp], #16\n hint #29\n ret\n"
+        ".balign 64\nembed_late: hint #34\n adr x1, 1f\n ldr w1, [x1]\n add x0, x0, x1\n ret\n"
+        "1: .word 0x11111112\n"
+        ".balign 64\nembed_loop: subs x0, x0, #1\n b.ne embed_loop\n ret\n"
+        ".balign 64\n");
+enum { JUMP_BYTES = 4 };
+
+static void make_jump(uint8_t jump[JUMP_BYTES], const uint8_t *from, const uint8_t *to)
+{
+    const uint32_t word = 0x14000000 | ((uint32_t)((to - from) / JUMP_BYTES) & 0x3ffffff);
+    memcpy(jump, &word, sizeof word);
+}
+#endif
 
 static function_fn *const functions[] = {embed_one, embed_pad, embed_pun, embed_late, labs};
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
@@ -176,16 +210,14 @@ static void write_code(const void *at, const void *bytes, size_t n)
 
 static void what_another_tool_wrote_over_ours_stays_and_is_reported(void **state)
 {
-    uint8_t before[N_BYTES], ours[5];
-    uint8_t theirs[5] = {0xe9};
+    uint8_t before[N_BYTES], ours[JUMP_BYTES], theirs[JUMP_BYTES];
     uint8_t *entry = bytes_of(embed_one);
     (void)state;
     keep(before, embed_one);
     struct cairn_hook *hook = hook_with(embed_one, hook_a, 0, &original_a);
     memcpy(ours, entry, sizeof ours);
     /* They jump to embed_pad, which does the same. */
-    const int32_t distance = (int32_t)(bytes_of(embed_pad) - (entry + 5));
-    memcpy(theirs + 1, &distance, sizeof distance);
+    make_jump(theirs, entry, bytes_of(embed_pad));
     write_code(entry, theirs, sizeof theirs);
     assert_int_equal(cairn_hook_remove(hook, &err), CAIRN_E_EXISTS);
     assert_non_null(strstr(err.msg, "another tool"));
@@ -230,6 +262,7 @@ static size_t frames_of(const uint8_t *insn, size_t n)
     return cairn_embed_frames_write(&copy, insn, 0x1000, 0x1020, bytes);
 }
 
+#if defined(__x86_64__)
 static void unwind_tables_follow_the_stack_or_are_not_made(void **state)
 {
     (void)state;
@@ -239,16 +272,34 @@ static void unwind_tables_follow_the_stack_or_are_not_made(void **state)
     assert_int_equal(frames_of((const uint8_t[]){0x8f, 0x07}, 2), 0);     /* pop (%rdi) */
     assert_int_equal(frames_of((const uint8_t[]){0x9c}, 1), 0);           /* pushf */
 }
+#else
+static size_t frames_of_word(uint32_t word)
+{
+    return frames_of((const uint8_t *)&word, sizeof word);
+}
+
+static void unwind_tables_follow_the_stack_or_are_not_made(void **state)
+{
+    (void)state;
+    assert_int_not_equal(frames_of_word(0xa9bf7bfd), 0); /* stp x29, x30, [sp, #-16]! */
+    assert_int_not_equal(frames_of_word(0xf81f0ff3), 0); /* str x19, [sp, #-16]! */
+    assert_int_not_equal(frames_of_word(0xa90153f3), 0); /* stp x19, x20, [sp, #16] */
+    assert_int_not_equal(frames_of_word(0xd10103ff), 0); /* sub sp, sp, #64 */
+    assert_int_not_equal(frames_of_word(0xd2822241), 0); /* movz x1, #0x1112 */
+    assert_int_equal(frames_of_word(0x9100001f), 0);     /* mov sp, x0 */
+    assert_int_equal(frames_of_word(0xa8c17bfd), 0);     /* ldp x29, x30, [sp], #16 */
+    assert_int_equal(frames_of_word(0x910103ff), 0);     /* add sp, sp, #64 */
+}
+#endif
 
 static void another_tools_hook_is_refused_or_gone_over(void **state)
 {
-    uint8_t before[5], theirs[5] = {0xe9};
+    uint8_t before[JUMP_BYTES], theirs[JUMP_BYTES];
     uint8_t *entry = bytes_of(embed_late);
     struct cairn_hook *hook;
     (void)state;
     memcpy(before, entry, sizeof before);
-    const int32_t distance = (int32_t)(bytes_of(embed_pun) - (entry + 5));
-    memcpy(theirs + 1, &distance, sizeof distance);
+    make_jump(theirs, entry, bytes_of(embed_pun));
     write_code(entry, theirs, sizeof theirs);
     assert_int_equal(cairn_hook_function(entry, (void *)(uintptr_t)hook_b, 0, NULL, &hook, &err),
                      CAIRN_E_EXISTS);

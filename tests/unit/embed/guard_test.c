@@ -173,10 +173,23 @@ static void a_stack_that_ends_behind_the_arguments_is_not_left(void **state)
     assert_true(stack != MAP_FAILED);
     assert_int_equal(munmap(stack + 8 * page, page), 0);
     n_deep = 0;
+#if defined(__x86_64__)
     __asm__ volatile("mov %%rsp, %%rbx\n mov %2, %%rsp\n call *%3\n mov %%rbx, %%rsp"
                      : "=a"(result), "+D"(n)
                      : "r"(stack + 8 * page), "r"(call_deep)
                      : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+#else
+    register long x0 __asm__("x0") = n;
+    register char *end __asm__("x20") = stack + 8 * page;
+    register deep_fn *function __asm__("x21") = call_deep;
+    __asm__ volatile("mov x19, sp\n mov sp, %1\n blr %2\n mov sp, x19"
+                     : "+r"(x0)
+                     : "r"(end), "r"(function)
+                     : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",
+                       "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30", "memory", "cc");
+    result = x0;
+    (void)n;
+#endif
     assert_int_equal(result, 9);
     assert_int_equal(n_deep, 1);
     munmap(stack, 8 * page);

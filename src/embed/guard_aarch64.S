@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * The guard's frame (embed/guard.h). The hook comes in x17. Below the frame pointer:
+ *
+ *     -32   struct cairn_embed_guard_frame: outer, hook, replacement, gate
+ *     -112  x0 to x8 of the caller; behind the call x0 to x7
+ *     -240  q0 to q7; behind the call q0 to q3
+ *     -368  arguments on the stack, 128 bytes
+ *
+ * Registers as AAPCS64 hands arguments and results on, 6.8 and 6.9. Longer ones of SVE are not.
+ */
+        .macro  reload
+        ldp     x0, x1, [x29, #-112]
+        ldp     x2, x3, [x29, #-96]
+        ldp     x4, x5, [x29, #-80]
+        ldp     x6, x7, [x29, #-64]
+        ldur    x8, [x29, #-48]
+        ldp     q0, q1, [x29, #-240]
+        ldp     q2, q3, [x29, #-208]
+        ldp     q4, q5, [x29, #-176]
+        ldp     q6, q7, [x29, #-144]
+        .endm
+
+        .text
+        .globl  cairn_embed_guard
+        .hidden cairn_embed_guard
+        .type   cairn_embed_guard, %function
+        .balign 16
+cairn_embed_guard:
+        .cfi_startproc
+        .cfi_personality 0x1b, cairn_embed_guard_unwind /* pcrel | sdata4 */
+        hint    #34 /* bti c */
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
+        mov     x29, sp
+        .cfi_def_cfa_register 29
+        sub     sp, sp, #368
+        stur    x17, [x29, #-24]
+        stp     x0, x1, [x29, #-112]
+        stp     x2, x3, [x29, #-96]
+        stp     x4, x5, [x29, #-80]
+        stp     x6, x7, [x29, #-64]
+        stur    x8, [x29, #-48]
+        stp     q0, q1, [x29, #-240]
+        stp     q2, q3, [x29, #-208]
+        stp     q4, q5, [x29, #-176]
+        stp     q6, q7, [x29, #-144]
+        sub     x0, x29, #32
+        add     x1, x29, #16
+        bl      cairn_embed_guard_enter
+        tbnz    x0, #63, .Linside
+        add     x9, x29, #16
+        add     x10, x9, x0
+        mov     x11, sp
+.Lcopy:
+        cmp     x9, x10
+        b.hs    .Lcopied
+        ldr     x12, [x9], #8
+        str     x12, [x11], #8
+        b       .Lcopy
+.Lcopied:
+        reload
+        ldur    x16, [x29, #-16]
+        blr     x16
+        stp     x0, x1, [x29, #-112]
+        stp     x2, x3, [x29, #-96]
+        stp     x4, x5, [x29, #-80]
+        stp     x6, x7, [x29, #-64]
+        stp     q0, q1, [x29, #-240]
+        stp     q2, q3, [x29, #-208]
+        sub     x0, x29, #32
+        bl      cairn_embed_guard_leave
+        reload
+        mov     sp, x29
+        ldp     x29, x30, [sp], #16
+        .cfi_remember_state
+        .cfi_def_cfa 31, 0
+        .cfi_restore 29
+        .cfi_restore 30
+        ret
+.Linside:
+        .cfi_restore_state
+        reload
+        ldur    x16, [x29, #-8]
+        mov     sp, x29
+        ldp     x29, x30, [sp], #16
+        .cfi_def_cfa 31, 0
+        .cfi_restore 29
+        .cfi_restore 30
+        br      x16
+        .cfi_endproc
+        .size   cairn_embed_guard, . - cairn_embed_guard
+        .section .note.GNU-stack, "", %progbits
