@@ -27,6 +27,7 @@ enum cli_select_row {
     CLI_SELECT_NO_TIME,
     CLI_SELECT_TIME_FILE,
     CLI_SELECT_CUT,
+    CLI_SELECT_OFF_CPU,
     CLI_SELECT_MERGE_THREADS,
     CLI_SELECT_PER_CPU,
     CLI_SELECT_HIDE,
@@ -63,6 +64,9 @@ enum cli_select_row {
     [(first) + CLI_SELECT_CUT] = {"drop-cut", 0, "N",                                              \
         "no samples whose stack is cut; with N, only where at most N of a thread follow each "     \
         "other", true},                                                                            \
+    [(first) + CLI_SELECT_OFF_CPU] = {"off-cpu", 0, "MODE",                                        \
+        "samples of time off the CPU: only those, with (default: beside the others), mixed (one "  \
+        "value, wall, is the time on and off the CPU) or none of them"},                           \
     [(first) + CLI_SELECT_MERGE_THREADS] = {"merge-threads", 0, "RE",                              \
         "make one thread of those of a process whose names match"},                                \
     [(first) + CLI_SELECT_PER_CPU] = {"per-cpu", 0, NULL,                                          \

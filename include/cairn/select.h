@@ -31,6 +31,9 @@ enum cairn_select_kind {
     CAIRN_SELECT_TIME,      /* "A-B": seconds from the start of the profile, or clock times */
     CAIRN_SELECT_TIME_FILE, /* the text of a filter file of simpleperf; cannot exclude */
     CAIRN_SELECT_CUT, /* "": drops cut stacks; "3": runs of at most 3 of a thread's; likewise */
+    /* "only", "with", "mixed" or "none": samples that are times off the CPU alone, both (as without
+     * the filter), both with their sum as the value "wall", or the others. "mixed" drops none. */
+    CAIRN_SELECT_OFF_CPU,
     /* The rest changes samples and drops none. */
     CAIRN_SELECT_MERGE_THREADS, /* RE: the threads of a process that it matches become one */
     CAIRN_SELECT_PER_CPU,       /* "": threads become the CPUs that they ran on */

@@ -6,8 +6,8 @@
  *         ...                                         off the CPU
  *     SWITCH, a sched_switch to it, a sample of it    it is back, at the latest
  *
- * The time is a value of the sample by which the thread left. A thread that does not come back waits
- * up to the end of the recording, unless it exited.
+ * The time is a value of the sample by which the thread left. One that does not come back waits up
+ * to the end of the recording, unless it exited.
  */
 #ifndef CAIRN_FORMATS_PERF_DATA_WAITS_H
 #define CAIRN_FORMATS_PERF_DATA_WAITS_H

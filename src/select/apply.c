@@ -25,6 +25,8 @@ static int judge(const struct applying *a, const struct cairn_select_filter *fil
         return cairn_select_judge_windows(filter, a->p, a->verdicts, err);
     case CAIRN_SELECT_CUT:
         return cairn_select_judge_cuts(filter, a->p, a->verdicts, err);
+    case CAIRN_SELECT_OFF_CPU:
+        return cairn_select_judge_off_cpu(filter, a->p, a->verdicts, err);
     default:
         return cairn_select_judge_labels(filter, a->p, a->verdicts, err);
     }
@@ -80,6 +82,8 @@ static int change(const struct applying *a, struct cairn_select_filter *filter,
 {
     for (size_t i = 0; i < a->p->n_samples; i++)
         filter->n_before += cairn_profile_weight(a->p, i);
+    if (filter->kind == CAIRN_SELECT_OFF_CPU)
+        return cairn_select_mix_off_cpu(filter, a->p, err);
     return filter->kind <= CAIRN_SELECT_PER_CPU ? cairn_select_change_threads(filter, a->p, err)
                                                 : cairn_select_change_frames(filter, a->p, err);
 }
@@ -94,7 +98,7 @@ static int apply(struct applying *a, struct cairn_err *err)
         if (filters[i].is_used && !cairn_select_can_change(&filters[i], a->p))
             return cairn_select_fail_without(&filters[i], err);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)
-        if (filters[i].is_used && filters[i].kind < CAIRN_SELECT_MERGE_THREADS)
+        if (filters[i].is_used && !cairn_select_changes(&filters[i]))
             code = drop(a, &filters[i], err);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)
         if (filters[i].kind == CAIRN_SELECT_TIME && !filters[i].excludes &&
@@ -103,7 +107,7 @@ static int apply(struct applying *a, struct cairn_err *err)
     if (code == CAIRN_OK)
         cairn_profile_drop_samples(a->p, a->dropped);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)
-        if (filters[i].is_used && filters[i].kind >= CAIRN_SELECT_MERGE_THREADS)
+        if (filters[i].is_used && cairn_select_changes(&filters[i]))
             code = change(a, &filters[i], err);
     return code;
 }
@@ -113,6 +117,9 @@ static void show_event(struct cairn_select *select, struct cairn_profile *p)
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS; i++)
         if (select->filters[i].kind == CAIRN_SELECT_EVENT && !select->filters[i].excludes)
             cairn_select_show_event(&select->filters[i], p);
+    for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS; i++)
+        if (select->filters[i].kind == CAIRN_SELECT_OFF_CPU && select->filters[i].is_used)
+            cairn_select_show_off_cpu(&select->filters[i], p);
 }
 
 /* The number of the type; of another profile the first one of a name that it lacks. */

@@ -19,6 +19,7 @@ static const struct kind {
     [CAIRN_SELECT_TIME] = {"time", "exclude-time", CAIRN_SELECT_NEEDS_TIMES},
     [CAIRN_SELECT_TIME_FILE] = {"time-file", NULL, CAIRN_SELECT_NEEDS_TIMES},
     [CAIRN_SELECT_CUT] = {"drop-cut", NULL, 0}, /* times, where runs are asked for */
+    [CAIRN_SELECT_OFF_CPU] = {"off-cpu", NULL, 0},
     [CAIRN_SELECT_MERGE_THREADS] = {"merge-threads", NULL, 0},
     [CAIRN_SELECT_PER_CPU] = {"per-cpu", NULL, CAIRN_SELECT_NEEDS_CPUS},
     [CAIRN_SELECT_HIDE] = {"hide", NULL, CAIRN_SELECT_NEEDS_NAMES},
@@ -118,6 +119,8 @@ static int add_text(struct cairn_select_filter *filter, const char *text, struct
         return set_windows(filter, text, err);
     case CAIRN_SELECT_CUT:
         return set_run(filter, text, err);
+    case CAIRN_SELECT_OFF_CPU:
+        return cairn_select_set_off_cpu(filter, text, err);
     default: /* it takes no text */
         return CAIRN_OK;
     }
@@ -134,6 +137,8 @@ int cairn_select_add(struct cairn_select *select, enum cairn_select_kind kind, i
         filter++;
     int code = add_text(filter, text ? text : "", err);
     filter->is_used |= code == CAIRN_OK;
+    if (kind == CAIRN_SELECT_OFF_CPU)
+        filter->is_used = filter->off_cpu != CAIRN_SELECT_OFF_CPU_WITH;
     return code;
 }
 
@@ -161,7 +166,7 @@ int cairn_select_step(const struct cairn_select *select, size_t number,
     const struct cairn_select_step step = {
         .size = ret_step->size,
         .name = cairn_select_name(filter),
-        .changes = filter->kind >= CAIRN_SELECT_MERGE_THREADS,
+        .changes = cairn_select_changes(filter),
         .n_before = filter->n_before,
         .n_samples = filter->n_samples,
         .n_without = filter->n_without,

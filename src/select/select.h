@@ -20,6 +20,13 @@
 
 enum { CAIRN_SELECT_NAMES_MAX = 256 };
 
+enum cairn_select_off_cpu {
+    CAIRN_SELECT_OFF_CPU_WITH,
+    CAIRN_SELECT_OFF_CPU_ONLY,
+    CAIRN_SELECT_OFF_CPU_MIXED,
+    CAIRN_SELECT_OFF_CPU_NONE
+};
+
 /* All filters of one kind; what its texts are depends on the kind. */
 struct cairn_select_filter {
     enum cairn_select_kind kind;
@@ -30,7 +37,8 @@ struct cairn_select_filter {
     size_t n_names, cap_names;
     struct cairn_select_spans spans;
     struct cairn_select_windows windows;
-    uint64_t run_max;                        /* of cut samples; 0: any number */
+    uint64_t run_max; /* of cut samples; 0: any number */
+    enum cairn_select_off_cpu off_cpu;
     uint64_t n_before, n_samples, n_without; /* as in struct cairn_select_step */
     int64_t value;
 };
@@ -65,6 +73,27 @@ int cairn_select_judge_windows(const struct cairn_select_filter *filter, struct 
 /* CAIRN_SELECT_MATCH of those to drop. */
 int cairn_select_judge_cuts(const struct cairn_select_filter *filter, struct cairn_profile *p,
                             uint8_t *verdicts, struct cairn_err *err);
+
+int cairn_select_judge_off_cpu(const struct cairn_select_filter *filter, struct cairn_profile *p,
+                               uint8_t *verdicts, struct cairn_err *err);
+
+/* Does the filter change samples, and drops none? */
+static inline bool cairn_select_changes(const struct cairn_select_filter *filter)
+{
+    return filter->kind >= CAIRN_SELECT_MERGE_THREADS ||
+           (filter->kind == CAIRN_SELECT_OFF_CPU && filter->off_cpu == CAIRN_SELECT_OFF_CPU_MIXED);
+}
+
+/* CAIRN_E_ARG: there is no such mode. */
+int cairn_select_set_off_cpu(struct cairn_select_filter *filter, const char *text,
+                             struct cairn_err *err);
+
+/* What is left is shown first. */
+void cairn_select_show_off_cpu(const struct cairn_select_filter *filter, struct cairn_profile *p);
+
+/* Times on and off the CPU become one value, which is shown first. */
+int cairn_select_mix_off_cpu(struct cairn_select_filter *filter, struct cairn_profile *p,
+                             struct cairn_err *err);
 
 /* The one event that is asked for is shown first. */
 void cairn_select_show_event(const struct cairn_select_filter *filter, struct cairn_profile *p);

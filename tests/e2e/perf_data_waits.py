@@ -91,6 +91,9 @@ def main():
     compare("switches.data", False, "--show-switch-events")
     info = run(CAIRN, "convert", "--info", "switches.data").stdout
     check("off_cpu" in info and re.search(r"off_cpu \d+ nanoseconds \(shown first\)", info), f"shown first: {info}")
+    n_rows = {mode: len(run(CAIRN, "report", "--off-cpu", mode, "--label", "off_cpu=sleep", "-n", "0", "switches.data",
+                            status=0).stdout.splitlines()) for mode in ("only", "with", "none")}
+    check(n_rows["only"] >= n_rows["with"] > n_rows["none"], f"modes of --off-cpu: {n_rows}")
     record("wide.data", "-a")
     compare("wide.data", True)
 

@@ -177,7 +177,8 @@ static inline void fuzz_filters(struct cairn_profile *p)
                    {CAIRN_SELECT_TIME, "0-1000"},     {CAIRN_SELECT_TIME_FILE, "THREAD_BEGIN 1 1"},
                    {CAIRN_SELECT_CUT, "2"},           {CAIRN_SELECT_EVENT, "cpu-clock"},
                    {CAIRN_SELECT_CPU, "0-3"},         {CAIRN_SELECT_PROCESS, "a"},
-                   {CAIRN_SELECT_PID, "0-100"}};
+                   {CAIRN_SELECT_PID, "0-100"},       {CAIRN_SELECT_OFF_CPU, "mixed"},
+                   {CAIRN_SELECT_OFF_CPU, "only"}};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         fuzz_filter(p, filters[i].kind, filters[i].text);
 }
