@@ -41,6 +41,7 @@ enum cairn_unwind_end {
     CAIRN_END_SIGNAL_STACK, /* a signal's handler has a stack of its own, which alone is copied */
     CAIRN_END_NOT_COPIED,   /* a copy of the stack might lead further: there were too many */
     CAIRN_END_SPENT,        /* a copy was not walked: the process has used its share */
+    CAIRN_END_UPROBE,       /* a uprobe replaced the address; the kernel alone has the true one */
     CAIRN_ENDS              /* how many there are in this version */
 };
 

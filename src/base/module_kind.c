@@ -38,6 +38,11 @@ enum cairn_module_kind cairn_module_kind_of(const char *path, uint64_t start)
     return begins_with_one(path, made) ? CAIRN_MODULE_JIT : CAIRN_MODULE_FILE;
 }
 
+bool cairn_module_is_uprobes(const char *path)
+{
+    return strcmp(path, "[uprobes]") == 0;
+}
+
 size_t cairn_module_path_size(const char *path)
 {
     static const char deleted[] = " (deleted)";

@@ -30,6 +30,9 @@ enum cairn_module_kind {
 /* Of a mapping or a profile's module that begins at `start`; 0 where that is not known. */
 enum cairn_module_kind cairn_module_kind_of(const char *path, uint64_t start);
 
+/* Is it the kernel's page of copied instructions, to which uretprobes make functions return? */
+bool cairn_module_is_uprobes(const char *path);
+
 /* How much of a mapping's path is a name: not " (deleted)", which the kernel appends, nor its names
  * for memory that is no file's. */
 size_t cairn_module_path_size(const char *path);

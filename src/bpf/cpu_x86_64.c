@@ -28,6 +28,7 @@ const struct cairn_bpf_cpu cairn_bpf_this_cpu = {
     .mode = CS,
     .mode_32 = CS_32,
     .mode_32_mask = CS_MASK,
+    .returns_on_stack = 1,
 };
 
 static bool is_32(const uint64_t *regs)

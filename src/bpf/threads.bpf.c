@@ -12,7 +12,12 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { PF_KTHREAD = 0x00200000, FUSE_MAGIC = 0x65735546, MAPPINGS_MAX = 4 };
+enum {
+    PF_KTHREAD = 0x00200000,
+    FUSE_MAGIC = 0x65735546,
+    MAPPINGS_MAX = 4,
+    RETURNS_MAX = 64 /* MAX_URETPROBE_DEPTH, kernel/events/uprobes.c */
+};
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -130,6 +135,47 @@ static void copy_stack(struct task_struct *task, struct cairn_bpf_slot *slot)
     n_pages += copy.n;
 }
 
+struct repair {
+    const struct cairn_bpf_slot *slot;
+    struct return_instance *of;
+    uint64_t replaced; /* the page of the return addresses that uretprobes put */
+};
+
+/* Of several probes on a function the first one comes last, and has the true address. */
+static long repair_return(uint32_t i, struct repair *repair)
+{
+    struct return_instance *of = repair->of;
+    (void)i;
+    if (!of)
+        return 1;
+    repair->of = BPF_CORE_READ(of, next);
+    uint64_t off = BPF_CORE_READ(of, stack) - repair->slot->stack_va;
+    uint64_t ret = BPF_CORE_READ(of, orig_ret_vaddr);
+    if (off / CAIRN_BPF_PAGE >= repair->slot->n_pages || off % sizeof ret)
+        return 0;
+    uint32_t page = repair->slot->page + off / CAIRN_BPF_PAGE;
+    uint64_t *words = bpf_map_lookup_elem(&stacks, &page);
+    uint64_t at = off % CAIRN_BPF_PAGE / sizeof ret;
+    if (words && words[at] - repair->replaced < CAIRN_BPF_PAGE &&
+        ret - repair->replaced >= CAIRN_BPF_PAGE)
+        words[at] = ret;
+    return 0;
+}
+
+/* Return probes of any tracer have replaced addresses on the stack. The kernel keeps the true ones
+ * (kernel/events/uprobes.c, struct return_instance). */
+static void repair_stack(struct task_struct *task, const struct cairn_bpf_slot *slot)
+{
+    struct repair repair = {.slot = slot};
+    if (!cpu.returns_on_stack || !bpf_core_field_exists(task->utask) ||
+        !bpf_core_field_exists(task->mm->uprobes_state) || !task->utask)
+        return;
+    repair.replaced = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+    repair.of = BPF_CORE_READ(task, utask, return_instances);
+    if (repair.replaced)
+        bpf_loop(RETURNS_MAX, repair_return, &repair, 0);
+}
+
 static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
 {
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -151,6 +197,7 @@ static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
         !bpf_probe_read_kernel(slot->regs, bytes, regs)) {
         slot->has_regs = 1;
         copy_stack(task, slot);
+        repair_stack(task, slot);
     }
     look(task, &slot->after);
 }

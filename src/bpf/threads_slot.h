@@ -54,10 +54,11 @@ struct cairn_bpf_slot {
 /* Where in struct pt_regs, in words, what the program itself has to know lies. */
 struct cairn_bpf_cpu {
     uint32_t regs_bytes;
-    uint32_t sp, sp_32;    /* the stack pointer, and that of a 32-bit program */
-    uint32_t mode;         /* the word which tells one: */
-    uint32_t mode_32;      /* these bits of it, */
-    uint32_t mode_32_mask; /* of these */
+    uint32_t sp, sp_32;        /* the stack pointer, and that of a 32-bit program */
+    uint32_t mode;             /* the word which tells one: */
+    uint32_t mode_32;          /* these bits of it, */
+    uint32_t mode_32_mask;     /* of these */
+    uint32_t returns_on_stack; /* a call puts the return address where the stack pointer points */
 };
 
 /* What a run is asked for. */

@@ -56,6 +56,10 @@ static long step(__u32 i, void *ctx)
     struct cairn_bpf_walk_cpu *cpu = w->cpu;
     __u64 back = !cpu->exact;
     (void)i;
+    if (is_replaced(cpu, cpu->ip)) { /* the list had no true address */
+        cpu->frames[last_entry(cpu) & (CAIRN_BPF_FRAMES_MAX - 1)] |= CAIRN_BPF_EXACT;
+        return stop(cpu, CAIRN_END_UPROBE);
+    }
     __u32 place = find(w, cpu->ip - back);
     if (!cairn_rule_kind(place & CAIRN_RULE_MASK)) {
         __u32 beside = find(w, cpu->ip - !back);

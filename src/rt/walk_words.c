@@ -35,6 +35,7 @@ struct cairn_end_words cairn_end_words(int end)
         [CAIRN_END_SIGNAL_STACK] = {"the handler of a signal has a stack of its own", false},
         [CAIRN_END_NOT_COPIED] = {"too many stacks to copy at once", false},
         [CAIRN_END_SPENT] = {"copy not walked, to keep the recorder below a fifth of a CPU", false},
+        [CAIRN_END_UPROBE] = {"address replaced by a uprobe", false},
     };
     return end >= 0 && end < CAIRN_ENDS ? words[end] : (struct cairn_end_words){"?", false};
 }

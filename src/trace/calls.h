@@ -72,9 +72,12 @@ const char *cairn_call_name(uint32_t row);
 /* What is known of a call of that name; false: nothing but the name. */
 bool cairn_call_find(const char *name, struct cairn_syscall *ret_call);
 
-/* Adds the arguments of "path:s flags:Fopen =d" to a call (calls.c), and sets its result. `form` is
- * static, and well-formed. */
+/* Adds the arguments of "path:s flags:Fopen =d" to a call, and sets its result. `form` is static,
+ * and well-formed (call_forms.h). */
 void cairn_call_read_form(const char *form, struct cairn_syscall *call);
+
+/* Is `by` the name of the call, or another one of the same: "mmap" of mmap2? */
+bool cairn_call_is_named(const char *name, const char *by);
 
 /* The sets of a name; 0: it is in none. */
 unsigned cairn_call_sets(const char *name);

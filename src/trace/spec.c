@@ -104,7 +104,8 @@ bool cairn_spec_matches(const char *word, const char *name)
 {
     if (*word == '%')
         return cairn_call_sets(name) & cairn_call_set_of(word + 1, strlen(word + 1));
-    return strcmp(word, "all") == 0 || fnmatch(word, name, 0) == 0;
+    return strcmp(word, "all") == 0 || cairn_call_is_named(name, word) ||
+           fnmatch(word, name, 0) == 0;
 }
 
 static int add_filter(struct cairn_spec *spec, const struct cairn_trace_filter *filter,

@@ -12,6 +12,7 @@
 #include <cairn/maps.h>
 
 #include "base/error.h"
+#include "base/module_kind.h"
 #include "unwind/crt.h"
 #include "unwind/cursor_guess.h"
 #include "unwind/cursor_resume.h"
@@ -29,6 +30,21 @@ static const struct cursor *of_const(const struct cairn_cursor *cursor)
     return (const struct cursor *)(const void *)cursor;
 }
 
+static bool is_uprobes(const struct cairn_space_place *place)
+{
+    return place && place->region.path && cairn_module_is_uprobes(place->region.path);
+}
+
+/* A uretprobe put the first address of its page, so that the byte before is another's. */
+static const struct cairn_space_place *place_at(const struct cursor *c, uint64_t lookup_va)
+{
+    const struct cairn_space_place *place = cairn_space_at(c->space, lookup_va);
+    if (place && c->regs.ip < place->region.end)
+        return place;
+    const struct cairn_space_place *next = cairn_space_at(c->space, c->regs.ip);
+    return !place || is_uprobes(next) ? next : place;
+}
+
 /*
  * Finds out what is known of the frame's address. A handler returns to the first of the kernel's
  * instructions, behind no call, so that the byte before them belongs to them only where their CFI
@@ -41,9 +57,7 @@ static void look_by_rows(struct cursor *c)
     c->entry.kind = CAIRN_ENTRY_NONE;
     c->sigframe = CAIRN_SIGFRAME_NONE;
     c->is_signal = false;
-    c->place = cairn_space_at(c->space, at);
-    if (!c->place)
-        c->place = cairn_space_at(c->space, c->regs.ip);
+    c->place = place_at(c, at);
     if (cairn_cursor_has_code(c)) {
         c->vaddr = at - c->place->bias;
         c->swap = c->place->module->elf.swap;
@@ -232,6 +246,8 @@ static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_so
         return CAIRN_END_DAMAGED;
     if (is_thread_start(c) || is_entry(c))
         return CAIRN_END_OUTERMOST;
+    if (is_uprobes(c->place))
+        return CAIRN_END_UPROBE;
     return cairn_cursor_has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
 }
 
@@ -355,7 +371,7 @@ void cairn_cursor_frame(const struct cairn_cursor *cursor, struct cairn_cursor_f
         .ip = c->regs.ip,
         .sp = c->regs.regs[c->arch->sp],
         .how = (enum cairn_frame_how)c->how,
-        .exact = cairn_cursor_is_exact(c),
+        .exact = cairn_cursor_is_exact(c) || (region && is_uprobes(c->place)),
         .signal = c->is_signal,
         .path = region && region->path && *region->path ? region->path : NULL,
         .mapping = region ? region->start : 0,

@@ -52,6 +52,21 @@ has waits.txt "main;again;again;again;outer;inner;waits;" "the true callers of a
 is_whole log "calls of a program with probes of others"
 has calls.txt "main;again;again;again;outer;inner;waits;" "the true callers of a system call"
 
+"$CAIRN" stack --no-stop $pid >out 2>log || fail "stack" log
+for _ in $(seq 20); do grep -q waits out && break; "$CAIRN" stack --no-stop $pid >out 2>log || fail "stack" log; done
+if grep -q '\[iterator\]' out; then
+    hasnt out "cut:" "the stack of a thread that sleeps"
+    same "the frames of again" "$(grep -c ' again ' out)" 3
+fi
+
+# --- where the kernel's list is out of reach the cut says what stands there
+"$CAIRN" record -f --method=dump -F 499 -d 1 -o copies.txt -p $pid >out 2>log || fail "record by copies" log
+has log "address replaced by a uprobe" "the reason of a cut, by copies"
+has copies.txt "[uprobes]+0x" "the page has its name"
+hasnt log "outside of known code" "a page that is known"
+"$CAIRN" trace --method=ptrace -f -d 1 --summary -e syscall:clock_nanosleep -p $pid >out 2>log || fail "trace by ptrace" log
+has log " address replaced by a uprobe" "the reason of a cut, by ptrace"
+
 kill -INT $other
 wait $other
 finish "uprobes_of_others: $n_checks checks"

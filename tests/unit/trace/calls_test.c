@@ -8,6 +8,7 @@
 
 #include "bpf/trace.h"
 #include "support/test.h"
+#include "trace/call_forms.h"
 #include "trace/flags.h"
 
 static void calls_have_the_names_of_the_headers(void **state)
@@ -55,6 +56,62 @@ static void calls_of_32_bit_programs_are_in_the_sets(void **state)
     assert_string_equal(call.args[5].name, "pages");
 }
 
+/* The table is sorted. */
+static void calls_from_all_over_the_table_are_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"_llseek", "_newselect", "accept",  "chown", "chown32",
+                                        "futex",   "getxattr",   "mmap2",   "read",  "sendfile64",
+                                        "sync",    "syncfs",     "umount2", "write", "writev"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!cairn_call_form(names[i]))
+            fail_msg("%s is not found", names[i]);
+}
+
+static bool is_in_rows(const char *name, uint32_t first, uint32_t end)
+{
+    for (uint32_t row = first; row < end; row++)
+        if (cairn_call_name(row) && strcmp(cairn_call_name(row), name) == 0)
+            return true;
+    return false;
+}
+
+/* Of i386, what has no namesake on x86-64: it is the same as a call there, or one of these. */
+static void each_32_bit_call_is_of_a_family_or_has_no_other_name(void **state)
+{
+    (void)state;
+    static const char *const own[] = {
+        "bdflush", "break",    "ftime",  "gtty",    "idle",    "ipc",        "lock",     "mpx",
+        "nice",    "prof",     "profil", "readdir", "signal",  "socketcall", "sgetmask", "stime",
+        "stty",    "ssetmask", "ulimit", "vm86",    "vm86old", NULL};
+    for (uint32_t row = CAIRN_TRACE_NUMBERS; row < CAIRN_TRACE_CALLS; row++) {
+        const char *name = cairn_call_name(row);
+        const char *const *at = own, *const *family = name ? cairn_call_family(name) : NULL;
+        if (!name || is_in_rows(name, 0, CAIRN_TRACE_NUMBERS))
+            continue;
+        while (*at && strcmp(*at, name) != 0)
+            at++;
+        if (!*at && (!family || !is_in_rows(family[0], 0, CAIRN_TRACE_NUMBERS)))
+            fail_msg("%s: neither of a family nor without one", name);
+        if (family && cairn_call_sets(name) != cairn_call_sets(family[0]))
+            fail_msg("%s: in other sets than %s", name, family[0]);
+    }
+}
+
+static void one_name_is_its_family(void **state)
+{
+    (void)state;
+    assert_true(cairn_call_is_named("mmap2", "mmap"));
+    assert_true(cairn_call_is_named("mmap", "mmap2"));
+    assert_true(cairn_call_is_named("pread64", "pread"));
+    assert_true(cairn_call_is_named("openat", "openat"));
+    assert_false(cairn_call_is_named("openat", "open"));
+    assert_false(cairn_call_is_named("munmap", "mmap"));
+    assert_int_equal(cairn_call_sets("truncate64"), CAIRN_CALL_FILE);
+    assert_int_equal(cairn_call_sets("getxattr"), CAIRN_CALL_FILE);
+    assert_int_equal(cairn_call_sets("no_such_call"), 0);
+}
+
 static void errors_and_signals_have_names_both_ways(void **state)
 {
     (void)state;
@@ -87,6 +144,9 @@ int main(void)
         cmocka_unit_test(calls_have_the_names_of_the_headers),
         cmocka_unit_test(each_known_call_has_arguments_that_can_be_read),
         cmocka_unit_test(calls_of_32_bit_programs_are_in_the_sets),
+        cmocka_unit_test(each_32_bit_call_is_of_a_family_or_has_no_other_name),
+        cmocka_unit_test(calls_from_all_over_the_table_are_found),
+        cmocka_unit_test(one_name_is_its_family),
         cmocka_unit_test(errors_and_signals_have_names_both_ways),
         cmocka_unit_test(flags_are_named_and_the_rest_is_a_number),
     };

@@ -25,6 +25,7 @@ enum {
     NOTHING = 0x1800 /* no CFI */
 };
 static const uint64_t BIAS = 0x555500000000, STACK = 0x7ffe00001000, JIT = 0x7f0000000000;
+static const uint64_t UPROBES = 0x555500002000; /* right behind the module */
 enum { STACK_BYTES = 4096, JIT_BYTES = 4096 };
 
 static struct {
@@ -84,6 +85,11 @@ static int find(void *ctx, uint64_t va, struct cairn_unwind_region *ret)
             .file = world.file,
             .file_size = world.file_size,
         };
+        return 0;
+    }
+    if (va >= UPROBES && va < UPROBES + 4096) {
+        *ret = (struct cairn_unwind_region){
+            .start = UPROBES, .end = UPROBES + 4096, .flags = CAIRN_MAP_EXEC, .path = "[uprobes]"};
         return 0;
     }
     if (va >= JIT && va < JIT + JIT_BYTES) {
@@ -386,6 +392,24 @@ static void each_lie_ends_with_its_reason(void **state)
     }
 }
 
+static void a_replaced_return_address_is_named_and_ends_the_walk(void **state)
+{
+    (void)state;
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_cursor_frame frame;
+    put(STACK, UPROBES);
+    put(STACK + 8, BIAS + MAIN + 1);
+    struct cairn_cursor cursor = start(space, BIAS + BODY, STACK, 0);
+    assert_int_equal(cairn_cursor_step(&cursor), 1);
+    cairn_cursor_frame(&cursor, &frame);
+    assert_int_equal(frame.ip, UPROBES);
+    assert_string_equal(frame.path, "[uprobes]");
+    assert_true(frame.exact);
+    assert_int_equal(cairn_cursor_step(&cursor), 0);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_UPROBE);
+    cairn_unwind_space_free(space);
+}
+
 static void a_stub_is_left_by_what_its_address_says(void **state)
 {
     (void)state;
@@ -580,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup(a_row_by_another_register_is_stepped_in_full, clear),
         cmocka_unit_test_setup(each_lie_ends_with_its_reason, clear),
         cmocka_unit_test_setup(a_stub_is_left_by_what_its_address_says, clear),
+        cmocka_unit_test_setup(a_replaced_return_address_is_named_and_ends_the_walk, clear),
         cmocka_unit_test_setup(a_stack_without_end_ends, clear),
         cmocka_unit_test_setup(signal_frames_cannot_go_in_circles_for_ever, clear),
         cmocka_unit_test_setup(
