@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks and kinds as a core file may have them, hostile ones too: a state is made of them, and read
- * again. What comes back are the blocks that went in.
+ * Blocks and kinds as a core file may have them, hostile ones too: a state is made of them, and
+ * read again. What comes back are the blocks that went in.
  *
  *     u8 what | kind: u8 n, n bytes of its text; block: u16 gap, u64 size, u8 kind | ...
  */
