@@ -4,8 +4,8 @@
  * thread that walks the lists. How many steps it has made and the longest time in which it made
  * none are in a shared file: what a look costs the program.
  *
- *     graph BLOCKS BYTES STATS    says "ready"; with each line it asks LeakSanitizer, if it is built
- *                                 with it, and says how many seconds that took
+ *     graph BLOCKS BYTES STATS    says "ready"; with each line it asks LeakSanitizer, if it is
+ *                                 built with it, and says how many seconds that took
  */
 #include <fcntl.h>
 #include <pthread.h>

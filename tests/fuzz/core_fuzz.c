@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A core file: its notes, its memory as a whole, modules made again out of it, the stacks of its threads. */
+/* A core file: its notes, its memory as a whole, modules made again out of it, the stacks of its
+ * threads. */
 #include <string.h>
 
 #include "target/core_memory.h"
