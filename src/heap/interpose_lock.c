@@ -16,6 +16,7 @@
 
 #include <cairn/api.h>
 
+#include "heap/lost_child.h"
 #include "heap/start.h"
 #include "rt/seal.h"
 #include "unwind/loader.h"
@@ -83,6 +84,8 @@ CAIRN_API int prctl(int option, ...)
     long got = syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
     if (got < 0 && option == PR_SET_SECCOMP)
         unseal(attempt);
+    if (got == 0 && option == CAIRN_HEAP_SET_PTRACER)
+        cairn_heap_lost_note_ptracer(a[0]);
     return (int)got;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,7 +23,7 @@ enum {
     FAILED = 126,
     NOT_EXECUTED = 127,
     FIRST_FD = 3,
-    SET_PTRACER = 0x59616d61 /* PR_SET_PTRACER: Yama asks for it (Documentation/LSM/Yama) */
+    SET_PTRACER = CAIRN_HEAP_SET_PTRACER
 };
 
 extern char **environ;
@@ -96,6 +97,22 @@ static void put_number(char to[DIGITS], unsigned value)
 struct pipes {
     int report[2], go[2];
 };
+
+/* What the program has allowed itself (prctl(2)): the kernel does not say it again. */
+static _Atomic(unsigned long) own_ptracer;
+static _Atomic(long) own_ptracer_of; /* the process that did; a child has none of its parent's */
+
+void cairn_heap_lost_note_ptracer(unsigned long pid)
+{
+    atomic_store(&own_ptracer, pid);
+    atomic_store(&own_ptracer_of, syscall(SYS_getpid));
+}
+
+static void restore_ptracer(void)
+{
+    bool is_own = atomic_load(&own_ptracer_of) == syscall(SYS_getpid);
+    syscall(SYS_prctl, SET_PTRACER, is_own ? atomic_load(&own_ptracer) : 0L, 0L, 0L, 0L);
+}
 
 static long clone_silently(void)
 {
@@ -216,6 +233,7 @@ static int run(struct work *work, struct pipes *pipes, enum cairn_heap_lost_form
     failed = read_report(pipes->report[0], work, out);
     close_pipe(pipes->report); /* a command that still writes ends by that */
     int status = wait_for(pid);
+    restore_ptracer();
     if (failed || status == 0)
         return failed;
     return status == NOT_EXECUTED ? ENOENT : EIO;

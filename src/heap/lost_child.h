@@ -22,4 +22,9 @@ enum cairn_heap_lost_form { CAIRN_HEAP_LOST_TEXT, CAIRN_HEAP_LOST_JSON };
 int cairn_heap_lost_report(enum cairn_heap_lost_form form, bool is_loud,
                            struct cairn_heap_out *out);
 
+enum { CAIRN_HEAP_SET_PTRACER = 0x59616d61 }; /* PR_SET_PTRACER (Documentation/LSM/Yama) */
+
+/* The program has allowed a process to trace it, which holds again behind a report. */
+void cairn_heap_lost_note_ptracer(unsigned long pid);
+
 #endif /* CAIRN_HEAP_LOST_CHILD_H */

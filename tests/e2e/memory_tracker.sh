@@ -100,6 +100,54 @@ LD_LIBRARY_PATH=$PWD/lib run "a command that fails" ./failing
 has out '0 1 ok' "a command that fails"
 has log 'get_lost_report: cairn: no' "a command that fails"
 
+# Who may trace the program is as before: a filter shows what it asks the kernel for, which may not have Yama.
+if [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
+    cat >tracer.c <<'PROGRAM'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <memory_tracker.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+static volatile long asked[8], n;
+static void on_call(int number, siginfo_t *info, void *context)
+{
+    greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    (void)number;
+    (void)info;
+    asked[n++ % 8] = regs[REG_RSI];
+    regs[REG_RAX] = 0;
+}
+int main(void)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+                                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PTRACER, 0, 1),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    sigaction(SIGSYS, &(struct sigaction){.sa_sigaction = on_call, .sa_flags = SA_SIGINFO}, NULL);
+    memory_tracker_init(true, true);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+        return 77;
+    memory_tracker_get_lost_report();
+    printf("%ld: %d %ld; ", n, asked[0] > 1, asked[1]);
+    prctl(PR_SET_PTRACER, 4242);
+    memory_tracker_get_lost_report();
+    printf("%ld: %d %ld ok\n", n, asked[3] > 1, asked[4]);
+    return 0;
+}
+PROGRAM
+    gcc -O1 -w -D_GNU_SOURCE -I "$SRC/include" -o tracer tracer.c -L "$BUILD" -lcairn-heap || fail "tracer.c"
+    run "who may trace" ./tracer
+    has out "2: 1 0; 5: 1 4242 ok" "who may trace"
+fi
+
 # The same as from outside, but for what only debug information knows.
 cat >both.c <<'PROGRAM'
 #include <memory_tracker.h>
