@@ -180,8 +180,8 @@ CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quali
                                         const struct cairn_profile *profile, char *buf,
                                         size_t size);
 
-/* Files of the profile that was handed out last, for cairn_resolve_opts.module_files: by number of its
- * modules, -1 where there is none; returns how many. They were opened while processes had them
+/* Files of the profile that was handed out last, for cairn_resolve_opts.module_files: by number of
+ * its modules, -1 where there is none; returns how many. They were opened while processes had them
  * mapped, and name what has ended, was replaced, or lives in another mount namespace. Borrowed
  * until the next window or cairn_sampler_free(). */
 CAIRN_API size_t cairn_sampler_files(const struct cairn_sampler *sampler, const int **ret_fds);

@@ -49,6 +49,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile stream bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample trace snapshot", "what this machine allows, and why not more"),
+    "agent": ("base proc profile", "continuous sampling"),
     "embed": ("base rt hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats arena reach symbol unwind target bpf snapshot", "heaps, read from outside"),
@@ -62,7 +63,7 @@ PUBLIC = {
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
     "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol", "symbols": "symstore", "debuginfod": "debuginfod", "push": "push",
-    "unwind": "unwind",
+    "unwind": "unwind", "agent": "agent",
 }
 DOCUMENT = "docs/architecture.md"
 BEGIN = "<!-- rooms: written by tests/style/check_layers.py --write -->\n"
