@@ -68,10 +68,10 @@ elif [ "$(uname -m)" = x86_64 ]; then
     stack_of '[32-bit call]' stack
     has stack "#0   by_old_gate" "int 0x80"
     # One name is the call in each table.
-    "$CAIRN" trace --no-stack --failed -e mmap "$program" traps >out 2>err || fail "-e mmap" err
-    grep -q 'mmap2(addr=NULL, .*\[32-bit call\] = -1 EINVAL' out || fail "mmap2 by the name mmap" out
-    "$CAIRN" trace --no-stack --failed -e 'syscall:%memory,!mmap' "$program" traps >out 2>err || fail "!mmap" err
-    hasnt out mmap "!mmap"
+    "$CAIRN" trace --no-stack --failed -e mmap "$program" traps >mapped 2>err || fail "-e mmap" err
+    grep -q 'mmap2(addr=NULL, .*\[32-bit call\] = -1 EINVAL' mapped || fail "mmap2 by the name mmap" mapped
+    "$CAIRN" trace --no-stack --failed -e 'syscall:%memory,!mmap' "$program" traps >mapped 2>err || fail "!mmap" err
+    hasnt mapped mmap "!mmap"
 fi
 stack_of '"vforked"' stack
 for name in in_vfork main; do has stack "$name" "vfork"; done
