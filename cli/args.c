@@ -53,6 +53,11 @@ void cli_args_free(struct cli_args *args)
     free(args);
 }
 
+char **cli_args_words(const struct cli_args *args)
+{
+    return args->next;
+}
+
 void cli_list_add(struct cli_list *list, const char *value)
 {
     list->items = need(realloc(list->items, (list->n + 2) * sizeof *list->items));

@@ -61,6 +61,8 @@ struct cli_command {
     enum cli_remote_use remote;
     const struct cli_command *const *parts; /* instead of all that: named "heap leaks"; ends with
                                                NULL */
+    const struct cli_command *usual_part;   /* the part that is meant where none is named; NULL: one
+                                             must be */
     int (*run_words)(char **words); /* or: takes the words behind the command's name as they are,
                                        --help too */
 };
@@ -69,6 +71,9 @@ enum { CLI_ARGS_END = -1, CLI_ARGS_WRONG = -2 };
 
 /* The index of the next option's row, with its value; CLI_ARGS_END when all are read. */
 int cli_args_next(struct cli_args *args, const char **ret_value);
+
+/* The words that are not read yet: all of them before the first cli_args_next(). */
+char **cli_args_words(const struct cli_args *args);
 
 /* Operands, valid after CLI_ARGS_END. The array ends with NULL. */
 char **cli_args_operands(struct cli_args *args, size_t *ret_n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/commands.h"
 
+#include "cli/agent.h"
 #include "cli/push.h"
 
 const struct cli_command *const cli_commands[] = {
@@ -17,6 +18,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_cmd_diff,
     &cli_cmd_convert,
     &cli_cmd_view,
+    &cli_cmd_agent,
     &cli_cmd_push,
     &cli_cmd_remote,
     &cli_cmd_symbols,

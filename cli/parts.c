@@ -41,13 +41,20 @@ static int wrong_part(const struct cli_command *command, const char *name)
     return CLI_USAGE;
 }
 
+static bool is_help(const char *word)
+{
+    return word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
 static int run_part(const struct cli_command *command, char **words)
 {
+    if (command->usual_part && (!words[0] || *words[0] == '-') && !is_help(words[0]))
+        return cli_run_command(command->usual_part, words);
     if (!words[0]) {
         print_help(command, stderr);
         return CLI_USAGE;
     }
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
+    if (is_help(words[0])) {
         print_help(command, stdout);
         for (size_t i = 0; command->parts[i]; i++) {
             putchar('\n');

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# package.sh [FOLDER]: makes packages of this commit in FOLDER (dist): cairn, libcairn0 and libcairn-dev as .deb for this
-# system, and one .tar.gz of the command without shared libraries, with an installer. Two runs on one commit and one
+# package.sh [FOLDER]: makes packages of this commit in FOLDER (dist): cairn, cairn-agent, libcairn0 and libcairn-dev as
+# .deb for this system, and one .tar.gz of the command without shared libraries, with an installer. Two runs on one commit and one
 # system make the same bytes: times are the commit's, paths are relative.
 set -eu
 
@@ -103,14 +103,14 @@ pack() {
     {
         printf 'Package: %s\nSource: cairn\nVersion: %s\nArchitecture: %s\nMaintainer: %s\n' \
             "$1" "$version" "$arch" "$maintainer"
-        [ "$1" = cairn ] || printf 'Multi-Arch: same\n'
+        [ "${1#lib}" = "$1" ] || printf 'Multi-Arch: same\n'
         printf 'Installed-Size: %s\nSection: %s\nPriority: optional\n' "$size" "$2"
         [ -z "$3" ] || printf 'Depends: %s\n' "$3"
         [ "$1" != cairn ] || printf 'Recommends: libcairn0 (= %s)\nSuggests: bash-completion\n' "$version"
         printf 'Description: %s\n' "$4"
         sed 's/^$/./; s/^/ /'
     } >"$tree/DEBIAN/control"
-    (cd "$tree" && find usr -type f | sort | xargs -r -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
+    (cd "$tree" && find usr lib -type f 2>/dev/null | sort | xargs -r -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
     [ "$1" != libcairn0 ] || {
         printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
         for library in "$tree/usr/lib/$triple"/*.so.0; do
@@ -175,6 +175,53 @@ Headers, static libraries and pkg-config files of cairn's libraries.
 TEXT
 }
 
+# script NAME: stdin becomes a maintainer script of cairn-agent.
+script() {
+    cat >"$work/cairn-agent/DEBIAN/$1"
+    chmod 755 "$work/cairn-agent/DEBIAN/$1"
+}
+
+# The service starts with the machine and now, where systemd runs; what it kept goes with purge.
+make_agent() {
+    mkdir -p "$work/cairn-agent/DEBIAN" "$work/cairn-agent/lib/systemd/system" "$work/cairn-agent/etc/cairn" "$work/cairn-agent/usr"
+    cp contrib/systemd/cairn-agent.service "$work/cairn-agent/lib/systemd/system/"
+    cp contrib/systemd/agent.conf "$work/cairn-agent/etc/cairn/"
+    echo /etc/cairn/agent.conf >"$work/cairn-agent/DEBIAN/conffiles"
+    script postinst <<'TEXT'
+#!/bin/sh
+set -e
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+    if [ -z "$2" ]; then
+        systemctl enable --now cairn-agent.service || :
+    else
+        systemctl try-restart cairn-agent.service || :
+    fi
+fi
+TEXT
+    script prerm <<'TEXT'
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+    systemctl disable --now cairn-agent.service || :
+fi
+TEXT
+    script postrm <<'TEXT'
+#!/bin/sh
+set -e
+if [ "$1" = purge ]; then
+    rm -rf /var/lib/cairn-agent /var/cache/cairn-agent
+    [ ! -d /etc/cairn ] || rmdir --ignore-fail-on-non-empty /etc/cairn
+fi
+[ ! -d /run/systemd/system ] || systemctl daemon-reload || :
+TEXT
+    pack cairn-agent utils "cairn (= $version), libcurl4" "call stacks of native programs - all the time" <<'TEXT'
+A service that samples all processes of the machine within a budget, keeps a
+profile for each ten seconds of the last day, and sends them to a store for
+profiles where one is named in /etc/cairn/agent.conf.
+TEXT
+}
+
 installer() {
     cat <<'TEXT'
 #!/bin/sh
@@ -217,4 +264,5 @@ make_static() {
 
 mkdir -p "$out"
 make_debs
+make_agent
 make_static

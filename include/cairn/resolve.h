@@ -67,6 +67,11 @@ struct cairn_resolve_opts {
     size_t n_module_files;
 };
 
+/* For one resolver that names profile after profile of a sampling that goes on: the files of the
+ * next one, in place of opts->module_files, and the maps of JIT compilers as they will be then. */
+CAIRN_API void cairn_resolver_next(struct cairn_resolver *resolver, const int *module_files,
+                                   size_t n_module_files);
+
 /* Why a frame kept its text, in the order of the path that a look-up takes. */
 enum cairn_cause {
     CAIRN_CAUSE_NO_MAPPING,     /* no line of the maps holds the address, or there are no maps */

@@ -77,6 +77,8 @@ struct cairn_symbolizer_opts {
                            when the first one is asked for */
     int no_local_files; /* nonzero: a module's own path on this machine is not tried, for the
                            addresses are of another; only folders and build IDs lead to files */
+    int no_debug_info;  /* nonzero: symbol tables alone, without lines and inlined functions; no
+                          cache is used. Much cheaper, for names that are made all the time */
 };
 
 /* Why an address has no name. */

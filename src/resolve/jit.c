@@ -81,6 +81,13 @@ void cairn_jit_done(struct cairn_jit *jit)
     *jit = (struct cairn_jit){0};
 }
 
+void cairn_jit_renew(struct cairn_jit *jit)
+{
+    cairn_table_done(&jit->by_pid);
+    jit->by_pid = (struct cairn_table){0};
+    jit->n = 0;
+}
+
 bool cairn_jit_knows_any(const struct cairn_jit *jit)
 {
     return jit->n_files || jit->n_folders || jit->live;

@@ -30,6 +30,9 @@ int cairn_jit_init(struct cairn_jit *jit, struct cairn_modules *modules,
                    const struct cairn_resolve_opts *opts, struct cairn_err *err);
 void cairn_jit_done(struct cairn_jit *jit); /* all-zero is fine */
 
+/* Maps of processes are read again when they are asked for. */
+void cairn_jit_renew(struct cairn_jit *jit);
+
 /* Is there any map to ask? */
 bool cairn_jit_knows_any(const struct cairn_jit *jit);
 

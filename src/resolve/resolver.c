@@ -78,6 +78,14 @@ int cairn_resolver_new(const struct cairn_resolve_opts *opts, struct cairn_resol
     return result;
 }
 
+void cairn_resolver_next(struct cairn_resolver *resolver, const int *module_files,
+                         size_t n_module_files)
+{
+    resolver->files = module_files;
+    resolver->n_files = module_files ? n_module_files : 0;
+    cairn_jit_renew(&resolver->jit);
+}
+
 void cairn_resolver_free(struct cairn_resolver *resolver)
 {
     if (!resolver)

@@ -96,7 +96,8 @@ struct cairn_module {
     struct cairn_module_symbols symbols;
     struct cairn_module_functions functions_without_name;
 
-    bool has_dwarf; /* the rest is valid */
+    bool no_debug_info; /* none is read */
+    bool has_dwarf;     /* the rest is valid */
     struct cairn_elf_data sections[CAIRN_MODULE_N_SECTIONS];
     struct cairn_dwarf_range *code;
     struct cairn_dwarf dwarf;

@@ -92,7 +92,7 @@ static int read_sections(struct cairn_module *m, struct cairn_err *err)
         {".debug_rnglists", &m->dwarf.rnglists}, {".debug_aranges", &m->dwarf.aranges},
     };
     const struct cairn_elf *elf = cairn_module_dwarf_elf(m);
-    for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++) {
+    for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS && !m->no_debug_info; i++) {
         struct cairn_err why;
         int code = cairn_elf_read_section(elf, wanted[i].name, &m->sections[i], &why);
         if (cairn_bear(m->path, code, &why, err) < 0)

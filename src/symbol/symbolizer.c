@@ -32,6 +32,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
     cairn_budget_renew();
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
+    s->no_debug_info = o.no_debug_info != 0;
     s->discriminators = o.discriminators != 0;
     s->symbol_files = o.symbol_files != 0;
     s->demangler.names = o.names;
@@ -40,7 +41,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
                                          .memory_bytes = s->memory_bytes,
                                          .small_bytes = CAIRN_WAY_SMALL_BYTES};
     int code = cairn_debugfile_finder_new(&places, &s->finder, err);
-    if (code == CAIRN_OK && o.use_cache)
+    if (code == CAIRN_OK && o.use_cache && !o.no_debug_info)
         code = cairn_cache_new(o.cache_dir, o.cache_max_bytes, &s->way.cache, err);
     if (code < 0) {
         cairn_symbolizer_free(s);

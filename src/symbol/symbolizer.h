@@ -34,7 +34,7 @@ struct cairn_symbolizer {
     size_t memory_bytes; /* SIZE_MAX: no bound */
     uint64_t now;        /* counts look-ups */
     unsigned n_reloads;  /* modules dropped for the bound */
-    bool no_inlines;
+    bool no_inlines, no_debug_info;
     bool discriminators, symbol_files;
 };
 

@@ -99,6 +99,7 @@ int cairn_symbolizer_load(struct cairn_symbolizer *s, struct cairn_symbolizer_en
     if (code == CAIRN_OK)
         code = cairn_module_load(&e->module, &found, err);
     e->module.finder = s->finder;
+    e->module.no_debug_info = s->no_debug_info;
     if (code == CAIRN_OK)
         tell_files(e);
     return code;
@@ -183,6 +184,7 @@ int cairn_symbolizer_open_fd(struct cairn_symbolizer *symbolizer, const char *na
     if (code == CAIRN_OK)
         code = cairn_module_load(&e->module, &found, err);
     e->module.finder = symbolizer->finder;
+    e->module.no_debug_info = symbolizer->no_debug_info;
     if (code == CAIRN_OK)
         tell_files(e);
     return finish_unshared(symbolizer, e, code, ret_module);

@@ -256,7 +256,7 @@ void cairn_alias_describe(const char *event, struct cairn_syscall *call)
     const bool is_fault = strncmp(event, "tracepoint:exceptions:page_fault", 32) == 0;
     if (strncmp(event, "uprobe:", 7) == 0 && ends_with(event, ":malloc")) {
         call->n_args = 1;
-        call->args[0] = (struct cairn_call_arg){"size", CAIRN_KIND_SIZE, NULL};
+        call->args[0] = (struct cairn_call_arg){.name = "size", .kind = CAIRN_KIND_SIZE};
     }
     for (int i = 0; i < call->n_args; i++) {
         struct cairn_call_arg *arg = &call->args[i];
@@ -265,6 +265,7 @@ void cairn_alias_describe(const char *event, struct cairn_syscall *call)
         if (is_signal && strncmp(arg->name, "sa_", 3) == 0)
             arg->kind = CAIRN_KIND_HEX; /* the kernel prints %lx without a 0x */
         if (is_fault && strcmp(arg->name, "error_code") == 0)
-            *arg = (struct cairn_call_arg){"error_code", CAIRN_KIND_FLAGS, "fault"};
+            *arg = (struct cairn_call_arg){
+                .name = "error_code", .kind = CAIRN_KIND_FLAGS, .names = "fault"};
     }
 }

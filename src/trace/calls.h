@@ -39,13 +39,18 @@ enum cairn_call_kind {
     CAIRN_KIND_LONG = 'l',   /* signed, of 64 bits */
     CAIRN_KIND_FLOAT = 'e',  /* its bits are the value; and those of */
     CAIRN_KIND_DOUBLE = 'r', /* twice the size */
-    CAIRN_KIND_FLAGS = 'F'   /* names of bits or values: `names` (flags.h) */
+    CAIRN_KIND_FLAGS = 'F',  /* names of bits or values: `names` (flags.h) */
+    CAIRN_KIND_ENUM = 'E'    /* of 32 bits: `values` */
 };
+
+struct cairn_named_value;
 
 struct cairn_call_arg {
     char name[CAIRN_CALL_NAME_BYTES];
     enum cairn_call_kind kind;
-    const char *names; /* of the table of flags; NULL: none */
+    const char *names;                      /* of the table of flags; NULL: none */
+    const struct cairn_named_value *values; /* of an enum, as debug information has them */
+    size_t n_values;
 };
 
 enum cairn_call_lack {                              /* what events lack that a filter may compare */

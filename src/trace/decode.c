@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "symbol/named_arguments.h"
 #include "trace/flags.h"
 #include "trace/memory.h"
 
@@ -189,6 +190,16 @@ static void put_number(struct cairn_buffer *out, enum cairn_call_kind kind, uint
     }
 }
 
+static void put_enum(struct cairn_buffer *out, const struct cairn_call_arg *arg, uint32_t value)
+{
+    for (size_t i = 0; i < arg->n_values; i++)
+        if ((uint32_t)arg->values[i].value == value) {
+            cairn_buffer_str(out, arg->values[i].name);
+            return;
+        }
+    put_number(out, CAIRN_KIND_INT, value);
+}
+
 static void put_field(struct cairn_decoder *d, int i)
 {
     const struct cairn_call_arg *arg = &d->call.args[i];
@@ -253,6 +264,9 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
         break;
     case CAIRN_KIND_FLAGS:
         cairn_flags_put(out, arg->names, (uint32_t)value);
+        break;
+    case CAIRN_KIND_ENUM:
+        put_enum(out, arg, (uint32_t)value);
         break;
     default:
         put_number(out, arg->kind, value);

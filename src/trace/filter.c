@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "symbol/named_arguments.h"
 #include "trace/flags.h"
 
 enum { ERRNO = CAIRN_TRACE_DURATION + 1, WORD_MAX = 32 };
@@ -63,6 +64,7 @@ enum cairn_trace_width cairn_trace_width_of(enum cairn_call_kind kind)
     case CAIRN_KIND_FD:
     case CAIRN_KIND_AT:
     case CAIRN_KIND_SIGNAL:
+    case CAIRN_KIND_ENUM:
         return CAIRN_TRACE_S32;
     case CAIRN_KIND_LONG:
         return CAIRN_TRACE_S64;
@@ -161,7 +163,9 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
     if (!p->call->has_own_args && size == 4 && memcmp(p->at, "arg", 3) == 0 && p->at[3] >= '0' &&
         p->at[3] <= '5') {
         node->field = (uint8_t)(p->at[3] - '0');
-        node->width = CAIRN_TRACE_S64;
+        node->width = (int)node->field < p->call->n_args
+                          ? (uint8_t)cairn_trace_width_of(p->call->args[node->field].kind)
+                          : CAIRN_TRACE_S64;
         p->at += size;
         return CAIRN_OK;
     }
@@ -263,6 +267,20 @@ static bool find_name(const char *name, size_t size, int64_t *ret_value)
     return true;
 }
 
+/* Of a field that is an enum. */
+static bool find_value(const struct parser *p, uint8_t field, size_t size, int64_t *ret_value)
+{
+    if (field >= p->call->n_args)
+        return false;
+    const struct cairn_call_arg *arg = &p->call->args[field];
+    for (size_t i = 0; i < arg->n_values; i++)
+        if (is_word(arg->values[i].name, p->at, size)) {
+            *ret_value = (int32_t)arg->values[i].value;
+            return true;
+        }
+    return false;
+}
+
 static int read_value(struct parser *p, struct cairn_trace_filter_node *node)
 {
     size_t size;
@@ -282,7 +300,8 @@ static int read_value(struct parser *p, struct cairn_trace_filter_node *node)
         return CAIRN_OK;
     }
     size = word_size(p->at);
-    if (!size || !find_name(p->at, size, &node->value))
+    if (!size ||
+        (!find_value(p, node->field, size, &node->value) && !find_name(p->at, size, &node->value)))
         return fail(p, "expected a number or a name, such as 4k, 10ms, ENOENT or O_CREAT");
     p->at += size;
     return CAIRN_OK;

@@ -80,6 +80,7 @@ void cairn_probes_done(struct cairn_probes *probes)
         cairn_free(probes->items[i].name);
         cairn_free(probes->items[i].places);
         cairn_free(probes->items[i].pattern);
+        cairn_named_arguments_done(&probes->items[i].named);
     }
     cairn_free(probes->items);
     probes->items = NULL;
@@ -251,7 +252,7 @@ static int add_fault(struct cairn_probes *probes, const char *event, const char 
     if (!probe)
         return CAIRN_E_NOMEM;
     probe->call.n_args = 1;
-    probe->call.args[0] = (struct cairn_call_arg){"address", CAIRN_KIND_POINTER, NULL};
+    probe->call.args[0] = (struct cairn_call_arg){.name = "address", .kind = CAIRN_KIND_POINTER};
     return CAIRN_OK;
 }
 

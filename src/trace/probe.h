@@ -19,6 +19,7 @@
 #include <cairn/error.h>
 
 #include "bpf/trace_programs.h"
+#include "symbol/named_arguments.h"
 #include "trace/calls.h"
 #include "trace/fields.h"
 #include "trace/usdt.h"
@@ -29,6 +30,7 @@ struct cairn_probe {
     char *path, *name;
     struct cairn_syscall call; /* arguments, or fields; its name is `event` */
     struct cairn_fields fields;
+    struct cairn_named_arguments named; /* which `call` points to */
     const char *how; /* static: what is attached, and what a hit costs; "" of USDT, whose places
                         say it */
     struct cairn_usdt_place *places; /* of USDT; of a function, whose copies have offsets alone */

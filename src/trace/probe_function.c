@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "symbol/named_functions.h"
 #include "symbol/named_line.h"
+#include "trace/probe_arguments.h"
 #include "trace/probe_file.h"
 
 enum { LINE_DIGITS = 9 };
@@ -21,6 +22,7 @@ struct adding {
     struct cairn_probes *probes;
     const char *event; /* as the user wrote it */
     const char *file, *path, *function;
+    struct cairn_module *module; /* of the file; NULL: an address is given */
     bool is_pattern;
     uint64_t off; /* behind the function's begin */
     struct cairn_err *err;
@@ -33,18 +35,8 @@ static bool is_return(const struct adding *to)
 
 static int find(const struct adding *to, struct cairn_named_functions *ret_functions)
 {
-    const struct cairn_symbolizer_opts opts = {.size = sizeof opts};
-    struct cairn_symbolizer *symbolizer;
-    struct cairn_module *module;
-    int code = cairn_symbolizer_new(&opts, &symbolizer, to->err);
-    if (code < 0)
-        return code;
-    code = cairn_symbolizer_open_file(symbolizer, to->path, &module, to->err);
-    if (code == CAIRN_OK)
-        code = cairn_module_find_functions(module, to->function, to->is_pattern, ret_functions,
-                                           to->err);
-    cairn_symbolizer_free(symbolizer);
-    return code;
+    return cairn_module_find_functions(to->module, to->function, to->is_pattern, ret_functions,
+                                       to->err);
 }
 
 static int fail_none(const struct adding *to, size_t n_resolvers)
@@ -112,6 +104,22 @@ static int append(const struct adding *to, const char *name, struct cairn_usdt_p
     return CAIRN_OK;
 }
 
+/* Did the compiler change what the function is given? */
+static bool is_clone(const char *name)
+{
+    return strstr(name, ".isra") || strstr(name, ".constprop") || strstr(name, ".part");
+}
+
+/* The event that was added last. Behind a function's begin registers are other things; functions of
+ * one name need not have the same arguments. */
+static int describe(const struct adding *to, const struct cairn_named_function *copies, size_t n)
+{
+    if (!to->module || to->off || n != 1 || is_clone(copies->name))
+        return CAIRN_OK;
+    return cairn_probe_read_arguments(to->module, copies->vaddr,
+                                      &to->probes->items[to->probes->n - 1], to->err);
+}
+
 /* One event at `n` copies. Of a pattern those that are no code are left out. */
 static int add_event(const struct adding *to, const struct cairn_named_function *copies, size_t n)
 {
@@ -126,10 +134,12 @@ static int add_event(const struct adding *to, const struct cairn_named_function 
         if (code < 0 && code != CAIRN_E_NOMEM && to->is_pattern)
             code = CAIRN_OK;
     }
-    if (code == CAIRN_OK && n_places)
-        return append(to, copies->name, places, n_places, how);
-    cairn_free(places);
-    return code;
+    if (code != CAIRN_OK || !n_places) {
+        cairn_free(places);
+        return code;
+    }
+    code = append(to, copies->name, places, n_places, how);
+    return code == CAIRN_OK ? describe(to, copies, n) : code;
 }
 
 /* How many functions from `first` on have its name. */
@@ -264,7 +274,7 @@ static int add_line(const struct adding *to, uint32_t line)
     return code;
 }
 
-static int add_named(struct adding *to)
+static int add_found(struct adding *to)
 {
     struct cairn_named_functions functions = {0};
     int code = find(to, &functions);
@@ -278,6 +288,20 @@ static int add_named(struct adding *to)
     if (code == CAIRN_OK)
         code = functions.n ? add_all(to, &functions) : fail_none(to, functions.n_resolvers);
     cairn_named_functions_done(&functions);
+    return code;
+}
+
+static int add_named(struct adding *to)
+{
+    const struct cairn_symbolizer_opts opts = {.size = sizeof opts};
+    struct cairn_symbolizer *symbolizer;
+    int code = cairn_symbolizer_new(&opts, &symbolizer, to->err);
+    if (code < 0)
+        return code;
+    code = cairn_symbolizer_open_file(symbolizer, to->path, &to->module, to->err);
+    if (code == CAIRN_OK)
+        code = add_found(to);
+    cairn_symbolizer_free(symbolizer);
     return code;
 }
 

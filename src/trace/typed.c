@@ -134,11 +134,13 @@ static void set_arg(struct cairn_syscall *call, unsigned number, enum cairn_call
     }
     call->args[number].kind = kind;
     call->args[number].names = NULL;
+    call->args[number].values = NULL;
+    call->args[number].n_values = 0;
 }
 
 /* Of the list, one argument of `size` bytes. */
 static int read_arg(const char *at, size_t size, struct cairn_syscall *call, bool *ret_no_arg,
-                    struct cairn_err *err)
+                    uint32_t *said, struct cairn_err *err)
 {
     unsigned number;
     enum cairn_call_kind kind;
@@ -158,6 +160,7 @@ static int read_arg(const char *at, size_t size, struct cairn_syscall *call, boo
                           call->name, size > SHOWN ? SHOWN : (int)size, at, most);
     }
     set_arg(call, number, kind);
+    *said |= 1u << number;
     return CAIRN_OK;
 }
 
@@ -165,15 +168,21 @@ int cairn_typed_read(const char *list, size_t size, struct cairn_syscall *call, 
                      struct cairn_err *err)
 {
     int n_texts = 0, code = CAIRN_OK;
+    uint32_t said = 0;
     *ret_no_arg = false;
     for (size_t at = 0; at <= size && code == CAIRN_OK;) {
         const char *comma = memchr(list + at, ',', size - at);
         const size_t n = comma ? (size_t)(comma - list) - at : size - at;
-        code = read_arg(list + at, n, call, ret_no_arg, err);
+        code = read_arg(list + at, n, call, ret_no_arg, &said, err);
         at += n + 1;
     }
     for (int i = 0; code == CAIRN_OK && i < call->n_args; i++)
         n_texts += call->args[i].kind == CAIRN_KIND_TEXT;
+    for (int i = call->n_args; code == CAIRN_OK && n_texts > CAIRN_TRACE_TEXTS && i-- > 0;)
+        if (call->args[i].kind == CAIRN_KIND_TEXT && !(said >> i & 1)) {
+            call->args[i].kind = CAIRN_KIND_POINTER; /* a type that was found, not asked for */
+            n_texts--;
+        }
     if (n_texts > CAIRN_TRACE_TEXTS)
         return cairn_fail(err, CAIRN_E_ARG, "%.64s: has %d texts, and an event can have %d",
                           call->name, n_texts, CAIRN_TRACE_TEXTS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit headers, abbreviations, DIEs, names and the scopes around them. */
 #include "dwarf/name.h"
+#include "dwarf/prototype.h"
 #include "support/dwarfpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,6 +24,30 @@ static void name_nodes(struct cairn_dwarf_units *units, struct cairn_dwarf_unit 
         if (cairn_dwarf_qualify(units, unit, f, name.declared, &text, NULL) == CAIRN_OK)
             sink += text.size;
         cairn_buffer_done(&text);
+    }
+}
+
+static int note(void *ctx, const char *name, uint64_t value)
+{
+    (void)ctx;
+    sink += strlen(name) + value;
+    return 0;
+}
+
+static void read_prototypes(const struct cairn_dwarf *d, struct cairn_dwarf_units *units,
+                            struct cairn_dwarf_unit *unit, const struct cairn_dwarf_functions *f)
+{
+    struct cairn_dwarf_prototype prototype;
+    uint64_t die;
+    for (size_t i = 0; i < f->n_intervals && i < 4; i++) {
+        if (!cairn_dwarf_subprogram_at(d, unit, cairn_dwarf_base(d) + f->intervals[i].low, &die) ||
+            cairn_dwarf_prototype_read(units, unit, die, &prototype) < 0)
+            continue;
+        for (unsigned k = 0; k < prototype.n; k++) {
+            sink += prototype.items[k].name ? strlen(prototype.items[k].name) : 0;
+            if (prototype.items[k].type.what == CAIRN_DWARF_ENUM)
+                (void)cairn_dwarf_enumerators(&prototype.items[k].type.spot, note, NULL);
+        }
     }
 }
 
@@ -52,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 !functions.intervals[k].node || functions.intervals[k].node > functions.n_nodes)
                 __builtin_trap();
         name_nodes(&units, unit, &functions);
+        read_prototypes(&d, &units, unit, &functions);
         cairn_dwarf_functions_done(&functions);
     }
     cairn_dwarf_units_done(&units);

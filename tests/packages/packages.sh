@@ -66,13 +66,14 @@ in_tree() { # COMMAND
 in_tree 'mkdir /x && tar xzf /dist/*.tar.gz -C /x && /x/*/install.sh /opt/cairn && /opt/cairn/bin/cairn version'
 in_tree 'cat /x/*/uninstall.txt | xargs rm && [ -z "$(find /opt/cairn -type f)" ]'
 in_tree 'apt-get -qq update && apt-get -qq install -y --no-install-recommends /dist/*.deb'
+in_tree '[ -s /etc/cairn/agent.conf ] && [ -s /lib/systemd/system/cairn-agent.service ] && cairn agent run --help'
 in_tree 'cairn --version && cairn heap run -o /tmp/x.heap -- ls / && cairn heap leaks /tmp/x.heap'
 in_tree 'apt-get -qq install -y --no-install-recommends gcc libc6-dev pkg-config'
 cp "$root/examples/symbolize.c" "$tree/tmp/"
 in_tree 'gcc -g -o /tmp/s /tmp/symbolize.c $(pkg-config --cflags --libs cairn)'
 in_tree '/tmp/s /tmp/s 0x$(nm /tmp/s | sed -n "s/ T main$//p") | grep -q "main.*symbolize.c"'
 in_tree 'apt-get -qq install -y --reinstall --allow-downgrades /dist/*.deb && cairn --version'
-in_tree 'apt-get -qq purge -y cairn libcairn0 libcairn-dev && ! command -v cairn'
+in_tree 'apt-get -qq purge -y cairn cairn-agent libcairn0 libcairn-dev && ! command -v cairn'
 in_tree 'left=$(dpkg -l "*cairn*" 2>/dev/null | grep "^[irh]" || :); [ -z "$left" ] || { echo "$left"; exit 1; }'
 in_tree 'left=$(find / -xdev "(" -name "cairn*" -o -name "libcairn*" -o -name _cairn ")" ! -path "/proc/*" ! -path "/dist/*" ! -path "/x/*" ! -path "/opt/*" ! -path "/tmp/*" ! -path "/root/*"); [ -z "$left" ] || { echo "$left"; exit 1; }'
 echo "$passed passed, $failed failed"

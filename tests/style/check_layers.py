@@ -48,6 +48,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "sample": ("base rt elf proc code profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile stream bpf", "the threads of a process or core file, once"),
+    "agent": ("base proc profile", "continuous sampling"),
     "embed": ("base rt code hook unwind", "hooks in the own process"),
     "heap": ("base rt hook unwind", "the allocation tracker, inside the target"),
     "attach": ("base elf proc hook plans arena heap", "own threads in a running process"),
@@ -62,7 +63,7 @@ PUBLIC = {
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
     "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "heap_holds": "watch", "hook": "hook", "plans": "plans", "remote": "remote", "slots": "plans", "klog": "klog", "import": "import", "symbolizer": "symbol", "symbols": "symstore", "debuginfod": "debuginfod", "push": "push",
-    "unwind": "unwind",
+    "unwind": "unwind", "agent": "agent",
 }
 DOCUMENT = "docs/architecture.md"
 BEGIN = "<!-- rooms: written by tests/style/check_layers.py --write -->\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A store of profiles on loopback: store_server.py. Prints its URL; what came is in the file `seen`.
+"""A store of profiles on loopback: store_server.py [PORT]. Prints its URL; what came is in the file `seen`.
 
 The first part of the path says how it answers: a status, STATUS-once (busy, then well), echo (400, with the request's
 headers), partial, half, away, none, 307-same, 307-other, 307-loop, 307-file, 302-same, 429-long.
@@ -97,6 +97,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(int(mode), b"" if mode in ("200", "204") else TEXT)
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int((sys.argv[1:] or ["0"])[0])), Handler)
 print(f"http://127.0.0.1:{server.server_port}", flush=True)
 server.serve_forever()
