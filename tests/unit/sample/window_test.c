@@ -125,6 +125,11 @@ static void another_rate_is_that_of_the_windows_that_follow(void **state)
     cairn_profile_free(window);
     assert_fails(cairn_sampler_set_frequency(s, 0, &err), CAIRN_E_ARG, err, "0 samples a second");
     assert_ok(cairn_sampler_set_frequency(s, 20, &err), err);
+    /* What was sampled while the rate changed is in the window that ends first. */
+    poll_for(s, WINDOW_NS);
+    assert_ok(cairn_sampler_window(s, &window, NULL, &err), err);
+    assert_int_equal(window->period, 50000000);
+    cairn_profile_free(window);
     poll_for(s, 2 * WINDOW_NS);
     assert_ok(cairn_sampler_window(s, &window, &quality, &err), err);
     assert_int_equal(window->period, 50000000);
