@@ -38,10 +38,14 @@ static bool is_software(const struct cairn_perf_data_attr *attr, uint64_t config
     return attr->type == CAIRN_PERF_DATA_TYPE_SOFTWARE && attr->config == config;
 }
 
-/* Counted switches say something of time where it is recorded when threads come back. */
-static bool is_switch(const struct cairn_perf_data_attr *attr, const char *name)
+/* Counted switches say something of time where it is recorded when threads come back. Traced ones
+ * without their fields are no recording of perf's: what cairn wrote has the waits beside them, and
+ * times that it may have made up. */
+static bool is_switch(const struct cairn_perf_data *d, const struct cairn_perf_data_attr *attr,
+                      const char *name)
 {
-    return strcmp(name, "sched:sched_switch") == 0 ||
+    return (strcmp(name, "sched:sched_switch") == 0 &&
+            (d->is_simpleperf || cairn_perf_data_has(attr, CAIRN_PERF_DATA_RAW))) ||
            (is_software(attr, CAIRN_PERF_DATA_CONTEXT_SWITCHES) &&
             cairn_perf_data_flag(attr, CAIRN_PERF_DATA_SWITCHES));
 }
@@ -66,10 +70,11 @@ static int find_event(struct cairn_perf_data *d, struct cairn_perf_data_attr *at
         made[bare.size] = 0;
         name = made;
     }
-    attr->event = strcmp(name, "offcpu-time") == 0 /* of perf record --off-cpu */
+    /* Of perf record --off-cpu, and of cairn. */
+    attr->event = strcmp(name, "offcpu-time") == 0 || strcmp(name, "off_cpu") == 0
                       ? cairn_perf_data_waits_event(&d->stream)
                       : cairn_stream_add_event(&d->stream, name, unit);
-    attr->is_switch = is_switch(attr, name);
+    attr->is_switch = is_switch(d, attr, name);
     if (attr->is_switch && attr->event != UINT32_MAX)
         d->stream.events[attr->event].rank = CAIRN_STREAM_RANK_SWITCHES;
     if (attr->event != UINT32_MAX)
