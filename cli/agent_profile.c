@@ -28,7 +28,8 @@ static int need_resolver(struct cli_agent_maker *m, const struct cli_agent_optio
     opts.symbols.no_debug_info = !o->lines;
     opts.symbols.index = CAIRN_INDEX_NEVER; /* an index is made by all CPUs, at once */
     opts.symbols.n_threads = 1;
-    opts.symbols.memory_bytes = o->max_memory / 4;
+    opts.symbols.memory_bytes =
+        o->max_memory / 4 < SIZE_MAX ? (size_t)(o->max_memory / 4) : SIZE_MAX;
     return cairn_resolver_new(&opts, &m->resolver, err);
 }
 
