@@ -276,24 +276,15 @@ static void trim(struct agent *a)
 {
     struct cairn_spool_trimmed trimmed = {0};
     struct cairn_err err = {0};
-    const struct cairn_window *windows;
-    size_t n;
-    int code = cairn_spool_trim(a->spool, (int64_t)cairn_clock_ns(CLOCK_REALTIME), a->o.keep_ns,
-                                a->o.max_bytes, &trimmed, &err);
-    if (code == CAIRN_OK)
-        code = cairn_spool_list(a->spool, &windows, &n, &err);
-    if (code < 0) {
+    if (cairn_spool_trim(a->spool, (int64_t)cairn_clock_ns(CLOCK_REALTIME), a->o.keep_ns,
+                         a->o.max_bytes, &trimmed, &err) < 0) {
         note_failure(a, &err);
         return;
     }
     a->counts.n_removed += trimmed.n;
     a->counts.n_removed_unsent += trimmed.n_unsent;
-    a->counts.spool_bytes = a->counts.n_waiting = 0;
-    for (size_t i = 0; i < n; i++) {
-        a->counts.spool_bytes += windows[i].bytes;
-        a->counts.n_waiting +=
-            windows[i].state == CAIRN_WINDOW_NEW || windows[i].state == CAIRN_WINDOW_SENDING;
-    }
+    a->counts.spool_bytes = trimmed.left_bytes;
+    a->counts.n_waiting = trimmed.n_left_unsent;
 }
 
 static void set_rate(struct agent *a, double hz)

@@ -85,8 +85,10 @@ CAIRN_API int cairn_spool_mark(struct cairn_spool *spool, struct cairn_window *w
 
 /* What was removed to keep the bounds. */
 struct cairn_spool_trimmed {
-    uint64_t n;        /* windows */
-    uint64_t n_unsent; /* of them: that a store was to have, and does not have */
+    uint64_t n;           /* windows */
+    uint64_t n_unsent;    /* of them: that a store was to have, and does not have */
+    uint64_t left_bytes;  /* of the windows that stay */
+    size_t n_left_unsent; /* of them, those that wait for a store */
 };
 /* Removes the oldest windows: those that ended more than `keep_ns` before `now_ns`, and as many as
  * `max_bytes` asks for; 0: no bound. The newest one stays. */

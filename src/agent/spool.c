@@ -252,7 +252,7 @@ int cairn_spool_add(struct cairn_spool *s, struct cairn_window *window, const vo
     int code = cairn_replace_open(path, CAIRN_REPLACE_NEVER, &replace, err);
     if (code < 0)
         return code;
-    code = cairn_write_all(replace.fd, bytes, window->bytes, path, err);
+    code = cairn_write_all(replace.fd, bytes, (size_t)window->bytes, path, err);
     if (code == CAIRN_OK)
         code = cairn_replace_commit(&replace, err);
     cairn_replace_drop(&replace);
@@ -290,22 +290,24 @@ int cairn_spool_trim(struct cairn_spool *s, int64_t now_ns, uint64_t keep_ns, ui
 {
     const struct cairn_window *windows;
     struct cairn_spool_trimmed trimmed = {0};
-    uint64_t bytes = 0;
     size_t n;
     int code = cairn_spool_list(s, &windows, &n, err);
-    for (size_t i = 0; code == CAIRN_OK && i < n; i++)
-        bytes += windows[i].bytes;
+    for (size_t i = 0; code == CAIRN_OK && i < n; i++) {
+        trimmed.left_bytes += windows[i].bytes;
+        trimmed.n_left_unsent += is_unsent(windows[i].state);
+    }
     for (size_t i = 0; code == CAIRN_OK && i + 1 < n; i++) {
         char name[CAIRN_WINDOW_NAME_BYTES];
-        bool is_over = max_bytes && bytes > max_bytes;
+        bool is_over = max_bytes && trimmed.left_bytes > max_bytes;
         if (!is_over && !is_too_old(&windows[i], now_ns, keep_ns))
             continue;
         cairn_window_name(&windows[i], name);
         if (unlinkat(s->fd, name, 0) < 0)
             continue; /* the sender has just renamed it: it goes with the next window */
-        bytes -= windows[i].bytes;
         trimmed.n++;
+        trimmed.left_bytes -= windows[i].bytes;
         trimmed.n_unsent += is_unsent(windows[i].state);
+        trimmed.n_left_unsent -= is_unsent(windows[i].state);
     }
     if (code == CAIRN_OK)
         *ret_trimmed = trimmed;
