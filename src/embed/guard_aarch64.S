@@ -4,22 +4,22 @@
  * The guard's frame (embed/guard.h). The hook comes in x17. Below the frame pointer:
  *
  *     -32   struct cairn_embed_guard_frame: outer, hook, replacement, gate
- *     -112  x0 to x8 of the caller; behind the call x0 to x7
- *     -240  q0 to q7; behind the call q0 to q3
+ *     -112  x0 to x8: of the caller, then those with which the replacement came back
+ *     -240  q0 to q7, the same
  *     -368  arguments on the stack, 128 bytes
  *
  * Registers as AAPCS64 hands arguments and results on, 6.8 and 6.9. Longer ones of SVE are not.
  */
-        .macro  reload
-        ldp     x0, x1, [x29, #-112]
-        ldp     x2, x3, [x29, #-96]
-        ldp     x4, x5, [x29, #-80]
-        ldp     x6, x7, [x29, #-64]
-        ldur    x8, [x29, #-48]
-        ldp     q0, q1, [x29, #-240]
-        ldp     q2, q3, [x29, #-208]
-        ldp     q4, q5, [x29, #-176]
-        ldp     q6, q7, [x29, #-144]
+        .macro  each pair, one
+        \pair  x0, x1, [x29, #-112]
+        \pair  x2, x3, [x29, #-96]
+        \pair  x4, x5, [x29, #-80]
+        \pair  x6, x7, [x29, #-64]
+        \one   x8, [x29, #-48]
+        \pair  q0, q1, [x29, #-240]
+        \pair  q2, q3, [x29, #-208]
+        \pair  q4, q5, [x29, #-176]
+        \pair  q6, q7, [x29, #-144]
         .endm
 
         .text
@@ -39,15 +39,7 @@ cairn_embed_guard:
         .cfi_def_cfa_register 29
         sub     sp, sp, #368
         stur    x17, [x29, #-24]
-        stp     x0, x1, [x29, #-112]
-        stp     x2, x3, [x29, #-96]
-        stp     x4, x5, [x29, #-80]
-        stp     x6, x7, [x29, #-64]
-        stur    x8, [x29, #-48]
-        stp     q0, q1, [x29, #-240]
-        stp     q2, q3, [x29, #-208]
-        stp     q4, q5, [x29, #-176]
-        stp     q6, q7, [x29, #-144]
+        each    stp, stur
         sub     x0, x29, #32
         add     x1, x29, #16
         bl      cairn_embed_guard_enter
@@ -62,18 +54,13 @@ cairn_embed_guard:
         str     x12, [x11], #8
         b       .Lcopy
 .Lcopied:
-        reload
+        each    ldp, ldur
         ldur    x16, [x29, #-16]
         blr     x16
-        stp     x0, x1, [x29, #-112]
-        stp     x2, x3, [x29, #-96]
-        stp     x4, x5, [x29, #-80]
-        stp     x6, x7, [x29, #-64]
-        stp     q0, q1, [x29, #-240]
-        stp     q2, q3, [x29, #-208]
+        each    stp, stur
         sub     x0, x29, #32
         bl      cairn_embed_guard_leave
-        reload
+        each    ldp, ldur
         mov     sp, x29
         ldp     x29, x30, [sp], #16
         .cfi_remember_state
@@ -83,7 +70,7 @@ cairn_embed_guard:
         ret
 .Linside:
         .cfi_restore_state
-        reload
+        each    ldp, ldur
         ldur    x16, [x29, #-8]
         mov     sp, x29
         ldp     x29, x30, [sp], #16
