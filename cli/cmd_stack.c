@@ -227,21 +227,17 @@ static bool look_at_word(struct job *job, const char *word)
     return code == CAIRN_OK;
 }
 
-/* On these CPUs they go on. */
-#if defined(__x86_64__) || defined(__aarch64__)
-#define ENDED_CALLS ""
-#else
-#define ENDED_CALLS "; a system call slept in may have returned EINTR"
-#endif
-
 /* To stderr, for the result is to be read by programs, too. */
 static void say_stops(const struct job *job)
 {
     if (job->n_stopped)
-        cli_say("%llu of %llu thread%s %s stopped, the longest for %.1f us" ENDED_CALLS,
+        cli_say("%llu of %llu thread%s %s stopped, the longest for %.1f us%s",
                 (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
                 job->n_threads == 1 ? "" : "s", job->n_stopped == 1 ? "was" : "were",
-                (double)job->held_max_ns / 1000);
+                (double)job->held_max_ns / 1000,
+                cairn_snapshot_stops_end_calls()
+                    ? "; a system call slept in may have returned EINTR"
+                    : "");
 }
 
 static int write_profile(struct job *job, struct cairn_err *err)

@@ -63,6 +63,10 @@ enum cairn_snapshot_way {
 /* "memory", "ptrace", ...; static. NULL for a value that is none. */
 CAIRN_API const char *cairn_snapshot_way_text(int way);
 
+/* 1: a system call that a stop of ours interrupts may return EINTR on this CPU (signal(7)); 0: it
+ * goes on. */
+CAIRN_API int cairn_snapshot_stops_end_calls(void);
+
 /* Set .size to sizeof(struct cairn_snapshot_opts); zero means the default. Exactly one of `pid` and
  * `core` is set. Texts are borrowed until cairn_snapshot_free(). */
 struct cairn_snapshot_opts {

@@ -14,7 +14,6 @@
 #include <cairn/hook.h>
 
 #include "base/span.h"
-#include "proc/call_abi.h"
 
 /* 32-bit CPUs have another one alone; none of them is entered yet. */
 #ifndef SYS_mmap
@@ -63,11 +62,6 @@ void cairn_cpu_set_call(struct cairn_still_regs *regs, uint64_t va, long number,
 
 /* At the end of a call: is it that of the instruction at `va`, and what is the result? */
 bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t *ret_result);
-
-/* A call that our interruption ended with EINTR, and that the program did not ask to be ended: it
- * is made again, unless a signal has a handler to run. `seen`: the call that the thread slept in
- * before. False: it is no such call, and nothing is changed. */
-bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen);
 
 /* A thread that calls a function, which returns to `back`; that is also at `sp`, 8 below a multiple
  * of 16. */

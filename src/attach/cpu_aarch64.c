@@ -7,7 +7,6 @@
  */
 #include <asm/ptrace.h>
 #include <elf.h>
-#include <errno.h>
 #include <linux/audit.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -15,7 +14,6 @@
 #include <sys/uio.h>
 
 #include "attach/cpu.h"
-#include "proc/call_abi.h"
 
 enum { INSN_BYTES = 4, X8 = 8, X29 = 29, X30 = 30 };
 
@@ -83,19 +81,6 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     if (user.pc != va + INSN_BYTES)
         return false;
     *ret_result = (int64_t)user.regs[0];
-    return true;
-}
-
-/* Its first argument is where its result is now: the kernel told it before the stop. */
-bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen)
-{
-    struct user_pt_regs user = load(regs);
-    if ((int64_t)user.regs[0] != -EINTR || !seen->is_known || user.pc != seen->ip ||
-        user.regs[X8] != (uint64_t)seen->number || !cairn_call_ends_by_stops(user.regs[X8]))
-        return false;
-    user.regs[0] = seen->arg;
-    user.pc -= INSN_BYTES;
-    store(regs, &user);
     return true;
 }
 

@@ -45,13 +45,6 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     return false;
 }
 
-bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen)
-{
-    (void)regs;
-    (void)seen;
-    return false;
-}
-
 bool cairn_cpu_set_thread_pointer(int tid, uint64_t pointer)
 {
     (void)tid;

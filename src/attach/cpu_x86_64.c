@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <elf.h>
-#include <errno.h>
 #include <linux/audit.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
 #include "attach/cpu.h"
-#include "proc/call_abi.h"
 
 enum {
     CODE_64 = 0x33 /* cs of 64-bit code (arch/x86/include/asm/segment.h) */
@@ -83,18 +81,6 @@ bool cairn_cpu_called(const struct cairn_still_regs *regs, uint64_t va, int64_t 
     if (user.rip != va + sizeof syscall_insn)
         return false;
     *ret_result = (int64_t)user.rax;
-    return true;
-}
-
-/* The kernel decides behind the stop. */
-bool cairn_cpu_mend(struct cairn_still_regs *regs, const struct cairn_call_seen *seen)
-{
-    struct user_regs_struct user = load(regs);
-    (void)seen;
-    if ((int64_t)user.rax != -EINTR || !cairn_call_ends_by_stops(user.orig_rax))
-        return false;
-    user.rax = (unsigned long long)-CAIRN_CALL_RESTART;
-    store(regs, &user);
     return true;
 }
 

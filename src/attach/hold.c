@@ -245,9 +245,9 @@ static void stop_again(const struct cairn_stilled *held)
 int cairn_hold_end(struct cairn_stilled *held, struct cairn_err *err)
 {
     stop_again(held);
-    held->mended = !(cairn_call_decides_early && held->has_mask && held->seen.is_known &&
-                     cairn_call_has_signals(held->tid, held->saved_mask)) &&
-                   cairn_cpu_mend(&held->saved, &held->seen);
+    held->mended = !(held->has_mask && held->seen.is_known &&
+                     cairn_call_has_signals(held->tid, &held->saved_mask)) &&
+                   cairn_call_mend_regs(held->saved.raw, held->saved.size, &held->seen);
     int result = set_regs(held, &held->saved, err);
     if (held->has_mask)
         ptrace(PTRACE_SETSIGMASK, held->tid, (void *)sizeof held->saved_mask, &held->saved_mask);

@@ -15,6 +15,7 @@
 #include <cairn/error.h>
 
 #include "attach/cpu.h"
+#include "proc/call_mend.h"
 
 enum { CAIRN_HOLD_TIMEOUT_MS = 1000 };
 

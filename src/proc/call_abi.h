@@ -7,6 +7,7 @@
 #define CAIRN_PROC_CALL_ABI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -23,6 +24,10 @@ struct cairn_call_table {
 struct cairn_call_abi {
     struct cairn_call_table native, compat; /* compat: of 32-bit programs */
     bool has_x32;
+    bool mends; /* cairn_call_mend_regs() is written for it */
+    /* The kernel decides before a stop whether it begins a call anew (aarch64), and not behind it
+     * (x86-64): what the call was has to be seen while the thread sleeps in it. */
+    bool decides_early;
 };
 
 extern const struct cairn_call_abi cairn_call_abi;
@@ -34,37 +39,19 @@ extern const struct cairn_call_abi cairn_call_abi;
  */
 bool cairn_call_again(int tid);
 
-/* Of this number: is it ended with EINTR by a stop of its thread (signal(7), "Interruption of
- * system calls by stop signals", and measured), though no signal came? */
-bool cairn_call_ends_by_stops(uint64_t number);
-
-/* The kernel decides before the stop whether it begins a call anew (aarch64), and not behind it
- * (x86-64): what the call was has to be seen while the thread sleeps in it. */
-extern const bool cairn_call_decides_early;
-
-/* A call as it was before a stop. */
+/* A call as it was before a stop (call_mend.h). */
 struct cairn_call_seen {
     bool is_known;
     long number;
     uint64_t arg, ip; /* its first argument; behind the instruction */
 };
 
-/* Of a thread that sleeps in one, where the kernel decides early. */
-void cairn_call_see(int tid, struct cairn_call_seen *ret);
-
-/* Do signals wait for the thread that are not blocked, by this mask, or by its own? */
-bool cairn_call_has_signals(int tid, uint64_t blocked);
-bool cairn_call_is_signalled(int tid);
-
 /*
- * A thread stands where PTRACE_INTERRUPT stopped it. Where that has ended its call, the call is
- * made again when the thread goes on, unless a signal has a handler to run: with the arguments of
- * before, so that a timeout begins anew. `seen`: cairn_call_see() before the stop. False: it is no
- * such call, and nothing is changed.
+ * In the registers of a thread that PTRACE_INTERRUPT stopped, as NT_PRSTATUS has them: a call that
+ * the stop has ended with EINTR is made again when the thread goes on, unless a signal has a
+ * handler to run. False: it is no such call, and nothing is changed. `seen` is needed where the
+ * kernel decides early; there the caller sees to it that no signal waits.
  */
-bool cairn_call_mend(int tid, const struct cairn_call_seen *seen);
-
-/* What makes the kernel decide so, for the register of the result. */
-enum { CAIRN_CALL_RESTART = 514 }; /* ERESTARTNOHAND (linux/errno.h of the kernel) */
+bool cairn_call_mend_regs(uint8_t *raw, size_t size, const struct cairn_call_seen *seen);
 
 #endif /* CAIRN_PROC_CALL_ABI_H */

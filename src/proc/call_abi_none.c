@@ -10,17 +10,10 @@ bool cairn_call_again(int tid)
     return false;
 }
 
-bool cairn_call_ends_by_stops(uint64_t number)
+bool cairn_call_mend_regs(uint8_t *raw, size_t size, const struct cairn_call_seen *seen)
 {
-    (void)number;
-    return false;
-}
-
-const bool cairn_call_decides_early = false;
-
-bool cairn_call_mend(int tid, const struct cairn_call_seen *seen)
-{
-    (void)tid;
+    (void)raw;
+    (void)size;
     (void)seen;
     return false;
 }

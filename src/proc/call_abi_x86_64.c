@@ -2,16 +2,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/audit.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "proc/call_abi.h"
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "proc/call_mend.h"
 
 /* arch/x86/entry/syscalls/syscall_32.tbl: mmap is mmap2, for the old one has its arguments in
  * memory. */
@@ -19,6 +16,7 @@ const struct cairn_call_abi cairn_call_abi = {
     .native = {AUDIT_ARCH_X86_64, SYS_mmap, SYS_mprotect, SYS_pkey_mprotect, SYS_prctl},
     .compat = {AUDIT_ARCH_I386, 192, 125, 380, 172},
     .has_x32 = true,
+    .mends = true,
 };
 
 enum { INSN_BYTES = 2 }; /* syscall, sysenter and int $0x80 alike */
@@ -35,41 +33,17 @@ bool cairn_call_again(int tid)
     return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0;
 }
 
-bool cairn_call_ends_by_stops(uint64_t number)
+bool cairn_call_mend_regs(uint8_t *raw, size_t size, const struct cairn_call_seen *seen)
 {
-    switch (number) {
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_recvfrom:
-    case SYS_recvmsg:
-    case SYS_recvmmsg:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_read: /* of a socket with SO_RCVTIMEO */
-    case SYS_readv:
-    case SYS_semop:
-    case SYS_semtimedop:
-    case SYS_rt_sigtimedwait:
-    case SYS_io_getevents:
-        return true;
-    default:
-        return false;
-    }
-}
-
-const bool cairn_call_decides_early = false;
-
-bool cairn_call_mend(int tid, const struct cairn_call_seen *seen)
-{
+    enum { RESTART_NO_HANDLER = 514 }; /* ERESTARTNOHAND of the kernel (linux/errno.h) */
     struct user_regs_struct regs;
     (void)seen;
-    struct iovec io = {&regs, sizeof regs};
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0 || io.iov_len != sizeof regs ||
-        (long long)regs.rax != -EINTR || !cairn_call_ends_by_stops(regs.orig_rax))
+    if (size != sizeof regs)
         return false;
-    regs.rax = (unsigned long long)-CAIRN_CALL_RESTART;
-    return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io) == 0;
+    memcpy(&regs, raw, sizeof regs);
+    if ((long long)regs.rax != -EINTR || !cairn_call_ends_by_stops(regs.orig_rax))
+        return false;
+    regs.rax = (unsigned long long)-RESTART_NO_HANDLER;
+    memcpy(raw, &regs, sizeof regs);
+    return true;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "proc/call_mend.h"
 #include "proc/process.h"
 #include "proc/threads.h"
 
@@ -92,7 +93,7 @@ void cairn_call_threads_adopt(struct cairn_call_stops *stops, struct cairn_call_
 
 void cairn_call_threads_mend(int tid)
 {
-    if (!cairn_call_is_signalled(tid))
+    if (!cairn_call_has_signals(tid, NULL))
         (void)cairn_call_again(tid);
 }
 

@@ -27,7 +27,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/call_abi.h"
 #include "proc/process.h"
 #include "proc/threads.h"
 
@@ -224,10 +223,15 @@ static int take_news(struct cairn_tracer *tracer, int tid)
     return -1;
 }
 
-static bool go_on(const struct cairn_tracee *tracee)
+static void mend(const struct cairn_tracee *tracee)
 {
     if (tracee->interrupted)
         (void)cairn_call_mend(tracee->tid, &tracee->seen);
+}
+
+static bool go_on(const struct cairn_tracee *tracee)
+{
+    mend(tracee);
     return ptrace(tracee->held ? PTRACE_LISTEN : PTRACE_CONT, tracee->tid, NULL,
                   tracee->held ? 0L : (long)tracee->resume_with) == 0;
 }
@@ -356,11 +360,10 @@ static void detach(struct cairn_tracer *tracer, int tid)
     struct cairn_err err;
     int result = cairn_tracer_stop(tracer, tid, DETACH_TIMEOUT_MS, &err);
     const struct cairn_tracee *tracee = find_tracee(tracer, tid);
-    if (result == CAIRN_OK && tracee && tracee->interrupted)
-        (void)cairn_call_mend(tid, &tracee->seen);
-    if (result == CAIRN_OK && tracee)
+    if (result == CAIRN_OK && tracee) {
+        mend(tracee);
         ptrace(PTRACE_DETACH, tid, NULL, (long)tracee->resume_with);
-    else if (result == CAIRN_E_LIMIT)
+    } else if (result == CAIRN_E_LIMIT)
         cairn_log_err(CAIRN_LOG_WARNING, &err);
     remove_tracee(tracer, tid);
 }

@@ -2,7 +2,7 @@
 /*
  * Tracer: stops single threads of a process for a moment by ptrace(2), reads their registers, lets
  * them go on. PTRACE_SEIZE and PTRACE_INTERRUPT, so the program sees no signal of ours; system
- * calls that a stop ends with EINTR go on (call_abi.h: cairn_call_mend).
+ * calls that a stop ends with EINTR go on (call_mend.h).
  *
  *     new -> ( serve | stop -> regs -> resume )* -> free
  *
@@ -20,7 +20,7 @@
 
 #include <cairn/error.h>
 
-#include "proc/call_abi.h"
+#include "proc/call_mend.h"
 #include "proc/regs.h"
 
 enum { CAIRN_TRACEES_MAX = 1 << 16 };

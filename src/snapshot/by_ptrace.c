@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "proc/call_abi.h"
 #include "snapshot/way.h"
 #include "target/regs.h"
 
@@ -38,6 +39,11 @@ void cairn_caught_done(struct cairn_caught *thread)
     thread->copy = NULL;
     thread->copy_size = thread->copy_cap = 0;
     cairn_buffer_done(&thread->kernel_text);
+}
+
+int cairn_snapshot_stops_end_calls(void)
+{
+    return !cairn_call_abi.mends;
 }
 
 int cairn_held_regs(struct cairn_tracer *tracer, struct cairn_caught *thread, struct cairn_err *err)

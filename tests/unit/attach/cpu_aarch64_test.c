@@ -6,6 +6,7 @@
 
 #include "attach/choose.h"
 #include "attach/cpu.h"
+#include "proc/call_mend.h"
 #include "support/test.h"
 
 enum { CALL_VA = 0x1000, BEHIND = 0x2004, FD = 7, X7 = 7, X8 = 8, X30 = 30 };
@@ -79,7 +80,7 @@ static void mends_what_our_stop_ended_and_nothing_else(void **state)
         user.regs[0] = (uint64_t)rows[i].value;
         user.regs[X8] = (uint64_t)rows[i].number;
         struct cairn_still_regs regs = regs_of(&user);
-        assert_int_equal(cairn_cpu_mend(&regs, &rows[i].seen), rows[i].mended);
+        assert_int_equal(cairn_call_mend_regs(regs.raw, regs.size, &rows[i].seen), rows[i].mended);
         user = user_of(&regs);
         assert_int_equal(user.pc, rows[i].mended ? BEHIND - 4 : BEHIND);
         assert_int_equal((int64_t)user.regs[0], rows[i].mended ? FD : rows[i].value);

@@ -7,6 +7,7 @@
 #include <sys/user.h>
 
 #include "attach/choose.h"
+#include "proc/call_mend.h"
 #include "support/test.h"
 
 static struct cairn_still_regs regs_of(const struct user_regs_struct *user)
@@ -76,7 +77,8 @@ static void mends_what_our_stop_ended_and_nothing_else(void **state)
         struct user_regs_struct user = {.rax = (unsigned long long)rows[i].value,
                                         .orig_rax = (unsigned long long)rows[i].number};
         struct cairn_still_regs regs = regs_of(&user);
-        assert_int_equal(cairn_cpu_mend(&regs, &(struct cairn_call_seen){0}), rows[i].mended);
+        assert_int_equal(cairn_call_mend_regs(regs.raw, regs.size, &(struct cairn_call_seen){0}),
+                         rows[i].mended);
         user = user_of(&regs);
         assert_int_equal((long long)user.rax, rows[i].mended ? -514 : rows[i].value);
         assert_int_equal((long)user.orig_rax, rows[i].number);
