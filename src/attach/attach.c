@@ -207,6 +207,15 @@ static int start(struct cairn_attach_job *job, unsigned granule_bits, struct cai
     return CAIRN_E_SUPPORT;
 }
 
+static void count_way(struct cairn_attach_report *r, uint32_t way)
+{
+    r->n_one += way == CAIRN_HOOK_WAY_ONE;
+    r->n_pad += way == CAIRN_HOOK_WAY_PAD;
+    r->n_pun += way == CAIRN_HOOK_WAY_PUN;
+    r->n_late += way == CAIRN_HOOK_WAY_LATE;
+    r->n_branch += way == CAIRN_HOOK_WAY_BRANCH;
+}
+
 static enum cairn_divert_what what_of(const struct cairn_attach_job *job)
 {
     return job->opts.n_modules ? CAIRN_DIVERT_DEATHS : CAIRN_DIVERT_ALL;
@@ -214,16 +223,9 @@ static enum cairn_divert_what what_of(const struct cairn_attach_job *job)
 
 static void count_ways(struct cairn_attach_job *job)
 {
-    for (uint32_t i = 0; i < job->ledger.n_rows; i++) {
-        uint32_t way = job->ledger.rows[i].way;
-        if (!cairn_divert_is_meant(&job->ledger.rows[i], what_of(job)))
-            continue;
-        job->report.n_one += way == CAIRN_HOOK_WAY_ONE;
-        job->report.n_pad += way == CAIRN_HOOK_WAY_PAD;
-        job->report.n_pun += way == CAIRN_HOOK_WAY_PUN;
-        job->report.n_late += way == CAIRN_HOOK_WAY_LATE;
-        job->report.n_branch += way == CAIRN_HOOK_WAY_BRANCH;
-    }
+    for (uint32_t i = 0; i < job->ledger.n_rows; i++)
+        if (cairn_divert_is_meant(&job->ledger.rows[i], what_of(job)))
+            count_way(&job->report, job->ledger.rows[i].way);
 }
 
 static int divert(struct cairn_attach_job *job, struct cairn_err *err)
@@ -330,15 +332,9 @@ static int attach(struct cairn_attach_job *job, struct cairn_err *err)
 static void count_plans(const struct fresh *f)
 {
     struct cairn_attach_report *r = &f->job->report;
-    for (size_t i = 0; i < f->diversions.n; i++) {
-        const struct cairn_diversion *item = &f->diversions.items[i];
-        uint32_t way = item->same ? CAIRN_HOOK_WAY_NONE : item->plan.way;
-        r->n_one += way == CAIRN_HOOK_WAY_ONE;
-        r->n_pad += way == CAIRN_HOOK_WAY_PAD;
-        r->n_pun += way == CAIRN_HOOK_WAY_PUN;
-        r->n_late += way == CAIRN_HOOK_WAY_LATE;
-        r->n_branch += way == CAIRN_HOOK_WAY_BRANCH;
-    }
+    for (size_t i = 0; i < f->diversions.n; i++)
+        if (!f->diversions.items[i].same)
+            count_way(r, f->diversions.items[i].plan.way);
     r->n_functions = r->n_one + r->n_pad + r->n_pun + r->n_late + r->n_branch;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/chosen.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -123,12 +122,6 @@ static int read_makers(struct chosen *c, struct cairn_err *err)
     return result;
 }
 
-static int compare_functions(const void *x, const void *y)
-{
-    return strcmp(((const struct cairn_wanted_function *)x)->name,
-                  ((const struct cairn_wanted_function *)y)->name);
-}
-
 /* A replacement whose function is not diverted calls that. */
 static int tell_original(struct chosen *c, const struct maker *maker, struct cairn_err *err)
 {
@@ -148,15 +141,13 @@ static int find_functions(struct chosen *c, struct cairn_err *err)
         return cairn_fail_memory(err);
     for (size_t i = 0; i < c->n_makers; i++)
         functions[i].name = c->makers[i].name;
-    qsort(functions, c->n_makers, sizeof *functions, compare_functions);
     int result = cairn_loaded_read(&c->job->target, &modules, err);
     if (result == CAIRN_OK)
         result = cairn_loaded_find(&modules, functions, c->n_makers, err);
     for (size_t i = 0; result == CAIRN_OK && i < c->n_makers; i++) {
-        const struct cairn_wanted_function key = {.name = c->makers[i].name};
         const struct cairn_wanted_function *function =
-            bsearch(&key, functions, c->n_makers, sizeof key, compare_functions);
-        c->makers[i].va = function->module != SIZE_MAX ? function->va : 0;
+            cairn_loaded_found(functions, c->n_makers, c->makers[i].name);
+        c->makers[i].va = function ? function->va : 0;
         result = tell_original(c, &c->makers[i], err);
     }
     cairn_loaded_done(&modules);

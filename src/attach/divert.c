@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/divert.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,12 +14,6 @@ enum { PAGE = 4096, NEAR = 1 << 30, AROUND = CAIRN_HOOK_BEFORE + CAIRN_HOOK_BEHI
 static const char glibc_mark[] = "gnu_get_libc_version", start_mark[] = "__libc_start_main",
                   jemalloc_mark[] = "mallctl", tcmalloc_mark[] = "tc_malloc",
                   mimalloc_mark[] = "mi_malloc";
-
-static int compare(const void *x, const void *y)
-{
-    return strcmp(((const struct cairn_wanted_function *)x)->name,
-                  ((const struct cairn_wanted_function *)y)->name);
-}
 
 struct search {
     struct cairn_wanted_function *functions;
@@ -40,7 +33,6 @@ static int search(const struct cairn_loaded_modules *modules, const struct cairn
         functions[i].name = table->wishes[i].name;
     for (size_t i = 0; i < n_marks; i++)
         functions[table->n + i].name = marks[i];
-    qsort(functions, n, sizeof *functions, compare);
     int result = cairn_loaded_find(modules, functions, n, err);
     if (result < 0)
         cairn_free(functions);
@@ -52,10 +44,7 @@ static int search(const struct cairn_loaded_modules *modules, const struct cairn
 /* NULL: no module has it. */
 static const struct cairn_wanted_function *found(const struct search *s, const char *name)
 {
-    const struct cairn_wanted_function key = {.name = name};
-    const struct cairn_wanted_function *function =
-        bsearch(&key, s->functions, s->n, sizeof key, compare);
-    return function && function->module != SIZE_MAX ? function : NULL;
+    return cairn_loaded_found(s->functions, s->n, name);
 }
 
 static bool is_of(const struct search *s, const char *name, size_t module)

@@ -16,12 +16,7 @@ enum { PAGE = 4096, BYTES = (sizeof(struct cairn_ledger) + PAGE - 1) / PAGE * PA
 
 uint64_t cairn_ledger_find(const struct cairn_target_process *target)
 {
-    for (size_t i = 0; i < cairn_maps_count(target->maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(target->maps, i);
-        if (strcmp(map->path, "/memfd:" NAME) == 0 && map->end - map->start == BYTES)
-            return map->start;
-    }
-    return 0;
+    return cairn_target_find_memory(target, "/memfd:" NAME, BYTES);
 }
 
 /* Is [va, va + bytes) within one mapping of code? */

@@ -40,9 +40,12 @@ struct cairn_wanted_function {
 };
 
 /* For each the first module that exports it; a program that exports nothing, as a static one, may
- * have it in its full table of symbols. `functions` are in the order of strcmp(3). */
+ * have it in its full table of symbols. Sorts the functions by their names. */
 int cairn_loaded_find(const struct cairn_loaded_modules *modules,
                       struct cairn_wanted_function *functions, size_t n, struct cairn_err *err);
+/* Of what was looked for; NULL: no module has it. */
+const struct cairn_wanted_function *
+cairn_loaded_found(const struct cairn_wanted_function *functions, size_t n, const char *name);
 
 /* No module exports the function yet, and the program has a loader, which may bring one. */
 bool cairn_loaded_may_come(const struct cairn_loaded_modules *modules, const char *name);

@@ -19,6 +19,11 @@ static int compare(const void *name, const void *function)
     return strcmp(name, ((const struct cairn_wanted_function *)function)->name);
 }
 
+static int compare_functions(const void *x, const void *y)
+{
+    return compare(((const struct cairn_wanted_function *)x)->name, y);
+}
+
 /* The first module that has it gave it its place. */
 static void found(const struct finding *finding, size_t module, const char *name, uint64_t vaddr,
                   uint64_t bytes)
@@ -76,12 +81,21 @@ int cairn_loaded_find(const struct cairn_loaded_modules *modules,
                       struct cairn_wanted_function *functions, size_t n, struct cairn_err *err)
 {
     const struct finding finding = {modules, functions, n};
+    qsort(functions, n, sizeof *functions, compare_functions);
     for (size_t i = 0; i < n; i++)
         functions[i].module = SIZE_MAX;
     for (size_t i = 0; i < modules->n; i++)
         if (modules->items[i].has_file)
             find_exported(&finding, i);
     return modules->n == 1 ? find_in_program(&finding, err) : CAIRN_OK;
+}
+
+const struct cairn_wanted_function *
+cairn_loaded_found(const struct cairn_wanted_function *functions, size_t n, const char *name)
+{
+    const struct cairn_wanted_function *function =
+        bsearch(name, functions, n, sizeof *functions, compare);
+    return function && function->module != SIZE_MAX ? function : NULL;
 }
 
 static uint64_t object_of(const struct cairn_loaded_module *module, const char *wanted)

@@ -27,12 +27,7 @@ struct header {
 
 static uint64_t find_list(const struct cairn_attach_job *job)
 {
-    for (size_t i = 0; i < cairn_maps_count(job->target.maps); i++) {
-        const struct cairn_map *map = cairn_maps_get(job->target.maps, i);
-        if (strcmp(map->path, "/memfd:" NAME) == 0 && map->end - map->start == BYTES)
-            return map->start;
-    }
-    return 0;
+    return cairn_target_find_memory(&job->target, "/memfd:" NAME, BYTES);
 }
 
 static int read_header(const struct cairn_attach_job *job, uint64_t va, struct header *ret,
@@ -80,8 +75,9 @@ static int sort(struct cairn_slot_list *list, struct cairn_err *err)
     return list->places ? CAIRN_OK : cairn_fail_memory(err);
 }
 
-int cairn_slot_list_read(const struct cairn_attach_job *job, struct cairn_slot_list *list,
-                         struct cairn_err *err)
+/* As it is stored. */
+static int read_slots(const struct cairn_attach_job *job, struct cairn_slot_list *list,
+                      struct cairn_err *err)
 {
     struct header header;
     list->n = list->n_places = 0;
@@ -95,7 +91,15 @@ int cairn_slot_list_read(const struct cairn_attach_job *job, struct cairn_slot_l
         return cairn_fail_memory(err);
     result = cairn_target_read(&job->target, list->va + PAGE, list->slots,
                                header.n * sizeof *list->slots, err);
-    for (size_t i = 0; result == CAIRN_OK && i < header.n; i++) {
+    list->n = result == CAIRN_OK ? header.n : 0;
+    return result;
+}
+
+int cairn_slot_list_read(const struct cairn_attach_job *job, struct cairn_slot_list *list,
+                         struct cairn_err *err)
+{
+    int result = read_slots(job, list, err);
+    for (size_t i = 0; i < list->n; i++) {
         struct cairn_late_slot *slot = &list->slots[i];
         const struct cairn_map *map = cairn_slot_list_data(job, slot->va);
         slot->is_active = map != NULL;
@@ -103,8 +107,7 @@ int cairn_slot_list_read(const struct cairn_attach_job *job, struct cairn_slot_l
         slot->is_wanted = 0;
         slot->state = CAIRN_LATE_SLOT_UNSEEN;
     }
-    list->n = result == CAIRN_OK ? header.n : 0;
-    return result < 0 ? result : sort(list, err);
+    return result < 0 || !list->va ? result : sort(list, err);
 }
 
 void cairn_slot_list_done(struct cairn_slot_list *list)
@@ -197,22 +200,13 @@ static bool is_leading(const struct cairn_attach_job *job, const struct cairn_la
 int cairn_slot_list_count(const struct cairn_attach_job *job, struct cairn_slot_counts *ret,
                           struct cairn_err *err)
 {
-    struct header header;
-    uint64_t va = find_list(job);
+    struct cairn_slot_list list = {0};
+    int result = read_slots(job, &list, err);
     *ret = (struct cairn_slot_counts){0};
-    if (!va)
-        return CAIRN_OK;
-    int result = read_header(job, va, &header, err);
-    struct cairn_late_slot *slots =
-        result == CAIRN_OK ? cairn_alloc(header.n + 1, sizeof *slots) : NULL;
-    if (result == CAIRN_OK && !slots)
-        result = cairn_fail_memory(err);
-    if (result == CAIRN_OK)
-        result = cairn_target_read(&job->target, va + PAGE, slots, header.n * sizeof *slots, err);
-    for (size_t i = 0; result == CAIRN_OK && i < header.n; i++) {
-        ret->n_wanted += slots[i].is_wanted;
-        ret->n_leading += is_leading(job, &slots[i]);
+    for (size_t i = 0; i < list.n; i++) {
+        ret->n_wanted += list.slots[i].is_wanted;
+        ret->n_leading += is_leading(job, &list.slots[i]);
     }
-    cairn_free(slots);
+    cairn_slot_list_done(&list);
     return result;
 }

@@ -194,6 +194,17 @@ static int find_call(struct cairn_target_process *target, struct cairn_err *err)
                               target->pid);
 }
 
+uint64_t cairn_target_find_memory(const struct cairn_target_process *target, const char *path,
+                                  uint64_t bytes)
+{
+    for (size_t i = 0; i < cairn_maps_count(target->maps); i++) {
+        const struct cairn_map *map = cairn_maps_get(target->maps, i);
+        if (strcmp(map->path, path) == 0 && map->end - map->start == bytes)
+            return map->start;
+    }
+    return 0;
+}
+
 int cairn_target_look_again(struct cairn_target_process *target, struct cairn_err *err)
 {
     struct cairn_maps *maps;

@@ -26,6 +26,11 @@ void cairn_target_close_process(struct cairn_target_process *target);
 /* Reads the mappings anew. */
 int cairn_target_look_again(struct cairn_target_process *target, struct cairn_err *err);
 
+/* A mapping of exactly `bytes` of a nameless file (memfd_create(2)), by that file's name in the
+ * mappings; 0: there is none. */
+uint64_t cairn_target_find_memory(const struct cairn_target_process *target, const char *path,
+                                  uint64_t bytes);
+
 /* Exactly `size` bytes. CAIRN_E_MISSING: they are not there (any more), or the program is not. */
 int cairn_target_read(const struct cairn_target_process *target, uint64_t va, void *out,
                       size_t size, struct cairn_err *err);
