@@ -73,16 +73,20 @@ static void a_variable_of_the_process_is_a_label(void **state)
     const struct cairn_agent_labels labels = {
         .size = sizeof labels, .environment = names, .n_environment = 3};
     struct cairn_profile *p = new_profile();
-    int ready[2];
+    int ready[2], held[2];
     char value[1000] = "", byte;
     assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(held), 0);
     pid_t pid = fork();
     if (pid == 0) {
         memset(value, 'x', sizeof value - 1);
         setenv("CAIRN_TEST_SERVICE", "shop\n\xff", 1);
         setenv("CAIRN_TEST_LONG", value, 1);
         dup2(ready[1], STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", "echo; exec sleep 100", NULL);
+        dup2(held[0], STDIN_FILENO);
+        close(held[1]);
+        /* Not one that calls execve(2) again: meanwhile it has no environment. */
+        execl("/bin/sh", "sh", "-c", "echo; read line", NULL);
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -93,6 +97,10 @@ static void a_variable_of_the_process_is_a_label(void **state)
     assert_null(text_of(p, 0, "CAIRN_TEST_NONE"));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(held[i]);
+    }
     cairn_profile_free(p);
 }
 
